@@ -1,0 +1,1 @@
+"""The state machine of a search: one file a node, the wiring in build.py."""

@@ -1,0 +1,1 @@
+"""Readers of what users bring: response logs and item files."""

@@ -1,0 +1,1 @@
+"""SQLite: the pool of items and difficulties, attempts, runs, the ledger of calls, exports."""

@@ -1,0 +1,1 @@
+"""The versioned prompt files and the one place that renders them."""

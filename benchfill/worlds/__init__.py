@@ -1,0 +1,1 @@
+"""The embedded endpoint: simulated and replay worlds behind an OpenAI-compatible server."""
