@@ -1,0 +1,111 @@
+"""Settings of a search: flags > environment (BENCHFILL_*) > benchfill.toml > defaults, and where runs live."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+from benchfill.errors import InputError
+
+__all__ = ["SearchSettings", "Settings", "WorldSettings", "benchfill_home", "load_settings"]
+
+SETTINGS_FILE = "benchfill.toml"
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SearchSettings(_Section):
+    """How a gap is searched."""
+
+    candidates: int = Field(4, ge=1, le=64, description="candidates a round, written in parallel")
+    rounds: int = Field(10, ge=1, le=1000, description="rounds a gap before the closest candidate is taken")
+    references: int = Field(16, ge=2, le=200, description="references shown, half below and half above the target")
+    reference_sd: float = Field(0.03, gt=0, description="children serve as references up to this posterior sd of z")
+    tolerance: float | None = Field(
+        None, gt=0, le=0.5, description="expected |z - z*| that fills a gap; default min(0.02, 0.05 x gap width)"
+    )
+    floor_attempts: int = Field(1, ge=1, description="attempts of every model at every judged candidate")
+    max_block: int = Field(8, ge=1, description="largest batch: attempts of every model at one candidate")
+    max_attempts: int = Field(256, ge=1, description="attempts of one model at one candidate, at most")
+    prior_scale: float = Field(0.15, gt=0, description="scale (z) of the Student t (4 df) prior of a candidate")
+    near_duplicate: float = Field(0.92, gt=0, le=1, description="similarity from which a text counts as a copy")
+    max_turns: int = Field(6, ge=2, description="model turns of one rewrite")
+    max_refusals: int = Field(2, ge=0, description="refused submissions that are returned to the rewriter")
+    concurrency: int = Field(16, ge=1, le=1024, description="calls in flight at one endpoint")
+    timeout: float = Field(120.0, gt=0, description="seconds for one call")
+    prompts: Path | None = Field(None, description="folder of prompt files that override the built-in ones")
+
+
+class WorldSettings(_Section):
+    """Settable rates of the embedded endpoint; unset ones are the world's own defaults."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    def given(self) -> dict[str, Any]:
+        return dict(self.model_extra or {})
+
+
+class Settings(BaseSettings):
+    """Everything that can be set, in one model."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="BENCHFILL_", env_nested_delimiter="__", extra="forbid", toml_file=SETTINGS_FILE
+    )
+
+    search: SearchSettings = SearchSettings()
+    world: WorldSettings = WorldSettings()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+
+def load_settings(**flags: Any) -> Settings:
+    """Read the settings; a bad value or an unknown key is one line that names it.
+
+    Parameters
+    ----------
+    flags
+        Sections given on the command line, e.g. ``search={"rounds": 3}``.
+
+    Raises
+    ------
+    InputError
+        kind ``settings``.
+    """
+    try:
+        return Settings(**flags)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise InputError(
+            f"Setting {where}: {first['msg']}.",
+            f"See benchfill.toml, the variables BENCHFILL_{where.upper().replace('.', '__')} and the flags.",
+            kind="settings",
+        ) from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{SETTINGS_FILE} is not TOML: {error}.", kind="settings", path=SETTINGS_FILE) from None
+
+
+def benchfill_home() -> Path:
+    """The folder of runs and of the ledger: BENCHFILL_HOME, else the platform's data folder of the user."""
+    named = os.environ.get("BENCHFILL_HOME")
+    if named:
+        return Path(named).expanduser()
+    import platformdirs
+
+    return Path(platformdirs.user_data_path("benchfill"))
