@@ -1,0 +1,273 @@
+"""The memory of one run: items with their difficulties, candidates with their lineage, attempts, gaps."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from benchfill.errors import InputError
+from benchfill.item import Item
+from benchfill.memory.database import Database, open_database
+from benchfill.memory.migrations import apply_migrations
+from benchfill.memory.pool_schema import POOL_MIGRATIONS
+from benchfill.memory.records import AttemptRow, Candidate, Estimate, GapRow, JudgementRow, RunRow, ScaleRow
+
+__all__ = ["Pool"]
+
+Row = TypeVar("Row", RunRow, ScaleRow, Estimate, Candidate, JudgementRow, AttemptRow, GapRow)
+
+# Columns that hold JSON, by table: the rest are plain values.
+JSON_COLUMNS: Mapping[str, frozenset[str]] = {
+    "runs": frozenset({"settings", "request", "summary"}),
+    "scales": frozenset({"models", "theta", "theta_draws", "gate", "versions"}),
+    "candidates": frozenset({"reference_ids", "refusals", "prompt_hashes"}),
+    "judgements": frozenset({"problems"}),
+}
+KEYS: Mapping[str, tuple[str, ...]] = {
+    "runs": ("id",),
+    "scales": ("id",),
+    "estimates": ("item",),
+    "candidates": ("id",),
+    "judgements": ("candidate",),
+    "attempts": ("item", "model", "attempt"),
+    "gaps": ("gap",),
+}
+
+
+class Pool:
+    """The SQLite file of one run.
+
+    Parameters
+    ----------
+    path
+        The file; made with its tables when absent.
+    create
+        False: an absent file is an `InputError`.
+
+    Notes
+    -----
+    Writes are upserts under deterministic ids, so that a node may run twice.
+    """
+
+    def __init__(self, path: Path, *, create: bool = True) -> None:
+        self.database: Database = open_database(path, create=create)
+        apply_migrations(self.database, POOL_MIGRATIONS)
+
+    def close(self) -> None:
+        self.database.close()
+
+    # -- rows of every kind -------------------------------------------------------------------------
+
+    def _save(self, table: str, rows: Iterable[Row]) -> None:
+        keys = KEYS[table]
+        packed = [_packed(table, row) for row in rows]
+        if not packed:
+            return
+        with self.database.transaction():
+            self.database.tables[table].upsert_all(packed, pk=keys if len(keys) > 1 else keys[0])
+
+    def _rows(self, kind: type[Row], table: str, where: str = "", values: Sequence[Any] = ()) -> list[Row]:
+        names = [field.name for field in dataclasses.fields(kind)]
+        sql = f"SELECT {', '.join(names)} FROM {table} {where}"  # noqa: S608 - names are our own constants
+        return [
+            kind(**_unpacked(table, dict(zip(names, values_, strict=True))))
+            for values_ in self.database.connection.execute(sql, values)
+        ]
+
+    # -- runs, benchmark, scale ---------------------------------------------------------------------
+
+    def save_run(self, run: RunRow) -> None:
+        self._save("runs", [run])
+
+    def run(self) -> RunRow:
+        """The run of this file.
+
+        Raises
+        ------
+        InputError
+            The file holds none: its run was stopped before anything began (kind ``empty_run``).
+        """
+        rows = self._rows(RunRow, "runs")
+        if not rows:
+            raise InputError("This run was stopped before it began.", "Start a new one.", kind="empty_run")
+        return rows[0]
+
+    def save_benchmark(
+        self,
+        fingerprint: str,
+        name: str,
+        items: Iterable[Item],
+        models: Sequence[str],
+        responses: Mapping[str, Sequence[Sequence[int]]],
+    ) -> None:
+        """Keep the benchmark as it was read: original items and the response log by item."""
+        with self.database.transaction():
+            for item in items:
+                self._upsert_item(item, "original")
+            self.database.tables["benchmarks"].upsert(
+                {
+                    "id": fingerprint,
+                    "name": name,
+                    "models": _text(list(models)),
+                    "responses": _text({item: [list(cell) for cell in cells] for item, cells in responses.items()}),
+                },
+                pk="id",
+            )
+
+    def benchmark(self) -> tuple[str, str, list[str], dict[str, list[list[int]]]] | None:
+        """Fingerprint, name, models and ``{item: [[correct, attempts] a model]}``; None before it is saved."""
+        row = self.database.connection.execute("SELECT id, name, models, responses FROM benchmarks").fetchone()
+        return None if row is None else (row[0], row[1], json.loads(row[2]), json.loads(row[3]))
+
+    def save_scale(self, scale: ScaleRow, estimates: Iterable[Estimate]) -> None:
+        """Freeze the scale and the original items' places on it, together."""
+        with self.database.transaction():
+            self._save("scales", [scale])
+            self._save("estimates", estimates)
+
+    def scale(self) -> ScaleRow | None:
+        rows = self._rows(ScaleRow, "scales")
+        return rows[0] if rows else None
+
+    # -- items and where they lie -------------------------------------------------------------------
+
+    def _upsert_item(self, item: Item, origin: str) -> None:
+        self.database.tables["items"].upsert(
+            {
+                "id": item.id,
+                "origin": origin,
+                "question": item.question,
+                "answer": item.answer,
+                "solution": item.solution,
+                "choices": _text(list(item.choices)),
+                "answer_type": item.answer_type,
+                "tolerance": item.tolerance,
+                "extra": _text(dict(item.extra)),
+            },
+            pk="id",
+        )
+
+    def items(self, origin: Literal["original", "candidate"] | None = None) -> list[Item]:
+        """Items by id, of one origin or all."""
+        where, values = ("", ()) if origin is None else ("WHERE origin = ?", (origin,))
+        rows = self.database.connection.execute(
+            "SELECT id, question, answer, solution, choices, answer_type, tolerance, extra FROM items "  # noqa: S608
+            f"{where} ORDER BY id",
+            values,
+        )
+        return [_item(row) for row in rows]
+
+    def item(self, item_id: str) -> Item | None:
+        row = self.database.connection.execute(
+            "SELECT id, question, answer, solution, choices, answer_type, tolerance, extra FROM items WHERE id = ?",
+            (item_id,),
+        ).fetchone()
+        return None if row is None else _item(row)
+
+    def save_estimates(self, estimates: Iterable[Estimate]) -> None:
+        self._save("estimates", estimates)
+
+    def estimates(self) -> dict[str, Estimate]:
+        """By item id, in the order of ids: the originals and every candidate that was calibrated."""
+        return {row.item: row for row in self._rows(Estimate, "estimates", "ORDER BY item")}
+
+    # -- candidates ---------------------------------------------------------------------------------
+
+    def save_candidate(self, candidate: Candidate, item: Item | None = None) -> None:
+        """Keep a rewrite, with its item when something usable was submitted."""
+        with self.database.transaction():
+            if item is not None:
+                self._upsert_item(item, "candidate")
+            self._save("candidates", [candidate])
+
+    def candidate(self, candidate_id: str) -> Candidate:
+        return self._rows(Candidate, "candidates", "WHERE id = ?", (candidate_id,))[0]
+
+    def candidates(self, gap: int | None = None, round: int | None = None) -> list[Candidate]:
+        """In the order of gap, round and writer."""
+        wanted = [(name, value) for name, value in (("gap", gap), ("round", round)) if value is not None]
+        where = " AND ".join(f"{name} = ?" for name, _ in wanted)
+        return self._rows(
+            Candidate,
+            "candidates",
+            f"{'WHERE ' + where if where else ''} ORDER BY gap, round, writer",
+            [value for _, value in wanted],
+        )
+
+    def save_judgement(self, judgement: JudgementRow) -> None:
+        self._save("judgements", [judgement])
+
+    def judgements(self) -> dict[str, JudgementRow]:
+        return {row.candidate: row for row in self._rows(JudgementRow, "judgements", "ORDER BY candidate")}
+
+    # -- attempts -----------------------------------------------------------------------------------
+
+    def save_attempts(self, attempts: Iterable[AttemptRow]) -> None:
+        self._save("attempts", attempts)
+
+    def attempts(self, item: str, below: int | None = None) -> list[AttemptRow]:
+        """Attempts at one item by model and number; only those numbered under ``below`` when given."""
+        where, values = "WHERE item = ?", [item, *([] if below is None else [below])]
+        if below is not None:
+            where += " AND attempt < ?"
+        return self._rows(AttemptRow, "attempts", f"{where} ORDER BY model, attempt", values)
+
+    # -- gaps ---------------------------------------------------------------------------------------
+
+    def save_gaps(self, gaps: Iterable[GapRow]) -> None:
+        self._save("gaps", gaps)
+
+    def gaps(self) -> list[GapRow]:
+        return self._rows(GapRow, "gaps", "ORDER BY gap")
+
+    def gap(self, number: int) -> GapRow:
+        return self._rows(GapRow, "gaps", "WHERE gap = ?", (number,))[0]
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _packed(table: str, row: Row) -> dict[str, Any]:
+    packed: dict[str, Any] = {}
+    for field in dataclasses.fields(row):
+        value = getattr(row, field.name)
+        if field.name in JSON_COLUMNS.get(table, frozenset()):
+            # Rows are frozen but may carry tuples and mappings of any kind.
+            value = None if value is None else _text(_plain(value))
+        packed[field.name] = value
+    return packed
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    return value
+
+
+def _unpacked(table: str, row: dict[str, Any]) -> dict[str, Any]:
+    for name in JSON_COLUMNS.get(table, frozenset()):
+        if row[name] is not None:
+            row[name] = json.loads(row[name])
+    if table == "judgements":
+        for name in ("blind_agrees", "valid"):
+            row[name] = None if row[name] is None else bool(row[name])
+    return row
+
+
+def _item(row: Sequence[Any]) -> Item:
+    return Item(
+        id=row[0],
+        question=row[1],
+        answer=row[2],
+        solution=row[3],
+        choices=tuple(json.loads(row[4])),
+        answer_type=row[5],
+        tolerance=row[6],
+        extra=json.loads(row[7]),
+    )

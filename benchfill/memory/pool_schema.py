@@ -1,0 +1,124 @@
+"""The tables of one run's memory, as numbered migrations."""
+
+from __future__ import annotations
+
+from benchfill.memory.database import Database
+from benchfill.memory.migrations import Migration
+
+__all__ = ["POOL_MIGRATIONS"]
+
+# z, b and their intervals: z on the frozen scale, b in logits, larger is harder.
+TABLES = """
+CREATE TABLE runs (
+    id TEXT PRIMARY KEY,            -- name of the run and of its folder
+    seed INTEGER NOT NULL,
+    world TEXT NOT NULL,            -- simulated | replay
+    world_version TEXT,
+    version TEXT NOT NULL,          -- of the package
+    settings TEXT NOT NULL,         -- JSON
+    request TEXT NOT NULL,          -- JSON: which gaps were asked for
+    status TEXT NOT NULL,           -- prepared | running | interrupted | paused | finished
+    summary TEXT                    -- JSON of the final summary
+);
+CREATE TABLE benchmarks (
+    id TEXT PRIMARY KEY,            -- fingerprint of items and log
+    name TEXT NOT NULL,
+    models TEXT NOT NULL,           -- JSON list, sorted
+    responses TEXT NOT NULL         -- JSON: {item: [[correct, attempts] a model]}
+);
+CREATE TABLE items (
+    id TEXT PRIMARY KEY,
+    origin TEXT NOT NULL,           -- original | candidate
+    question TEXT NOT NULL,
+    answer TEXT NOT NULL,
+    solution TEXT NOT NULL,
+    choices TEXT NOT NULL,          -- JSON list
+    answer_type TEXT NOT NULL,
+    tolerance REAL,
+    extra TEXT NOT NULL             -- JSON
+);
+CREATE TABLE scales (
+    id TEXT PRIMARY KEY,            -- one frozen scale a run
+    name TEXT NOT NULL,
+    lo REAL NOT NULL,               -- logits at z = 0
+    hi REAL NOT NULL,               -- logits at z = 1
+    engine TEXT NOT NULL,
+    seed INTEGER NOT NULL,
+    models TEXT NOT NULL,           -- JSON list in the order of theta
+    theta TEXT NOT NULL,            -- JSON (models)
+    theta_draws TEXT NOT NULL,      -- JSON (draws, models)
+    gate TEXT NOT NULL,             -- JSON
+    versions TEXT NOT NULL          -- JSON
+);
+CREATE TABLE estimates (
+    item TEXT PRIMARY KEY REFERENCES items(id),
+    scale TEXT NOT NULL REFERENCES scales(id),
+    source TEXT NOT NULL,           -- offline: fitted with the benchmark; online: on the frozen abilities
+    b REAL NOT NULL,
+    b_sd REAL NOT NULL,
+    z REAL NOT NULL,                -- posterior mean
+    z_sd REAL NOT NULL,
+    z_lo90 REAL NOT NULL,
+    z_hi90 REAL NOT NULL,
+    b_ml REAL,                      -- maximum likelihood, null where there is none
+    attempts INTEGER NOT NULL,      -- that were answered
+    expected_deviation REAL         -- of a candidate from its target
+);
+CREATE TABLE candidates (
+    id TEXT PRIMARY KEY,            -- gap, round and writer: the same when a node runs again
+    item TEXT REFERENCES items(id), -- null when nothing usable was submitted
+    gap INTEGER NOT NULL,
+    round INTEGER NOT NULL,
+    writer INTEGER NOT NULL,
+    target REAL NOT NULL,
+    parent TEXT NOT NULL,
+    reference_ids TEXT NOT NULL,    -- JSON list
+    rationale TEXT NOT NULL,
+    status TEXT NOT NULL,           -- submitted | no_submission | refused | rejected | not_judged | calibrating | dropped | accepted
+    reason TEXT NOT NULL,
+    refusals TEXT NOT NULL,         -- JSON list of {reason, detail}
+    prompt_version TEXT NOT NULL,
+    prompt_hashes TEXT NOT NULL,    -- JSON
+    rewriter TEXT NOT NULL,         -- model of the role
+    judge TEXT NOT NULL
+);
+CREATE INDEX candidates_by_gap ON candidates (gap, round, writer);
+CREATE TABLE judgements (
+    candidate TEXT PRIMARY KEY REFERENCES candidates(id),
+    status TEXT NOT NULL,           -- accepted | rejected | not_judged
+    blind_answer TEXT,
+    blind_agrees INTEGER,
+    valid INTEGER,
+    problems TEXT NOT NULL,         -- JSON list
+    reason TEXT NOT NULL
+);
+CREATE TABLE attempts (
+    item TEXT NOT NULL,
+    model TEXT NOT NULL,
+    attempt INTEGER NOT NULL,
+    outcome TEXT NOT NULL,          -- correct | wrong | missing
+    reason TEXT NOT NULL,           -- why it is missing
+    extracted TEXT,
+    PRIMARY KEY (item, model, attempt)
+) WITHOUT ROWID;
+CREATE TABLE gaps (
+    gap INTEGER PRIMARY KEY,
+    lo REAL NOT NULL,
+    hi REAL NOT NULL,
+    target REAL NOT NULL,
+    tolerance REAL NOT NULL,
+    expected_attempts INTEGER,
+    status TEXT NOT NULL,           -- open | filled | accepted_outside_tolerance | unfilled | skipped | refused
+    accepted TEXT,                  -- candidate
+    rounds INTEGER NOT NULL
+);
+"""
+
+
+def _first_tables(database: Database) -> None:
+    for statement in "\n".join(line.split("--")[0] for line in TABLES.splitlines()).split(";"):
+        if statement.strip():
+            database.connection.execute(statement)
+
+
+POOL_MIGRATIONS: tuple[Migration, ...] = (Migration("first_tables", _first_tables),)

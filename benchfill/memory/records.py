@@ -1,0 +1,136 @@
+"""What the memory hands out and takes in: one dataclass a table, plain values only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+__all__ = [
+    "AttemptRow",
+    "Candidate",
+    "CandidateStatus",
+    "Estimate",
+    "GapRow",
+    "GapStatus",
+    "JudgementRow",
+    "RunRow",
+    "ScaleRow",
+]
+
+CandidateStatus = Literal[
+    "submitted", "no_submission", "refused", "rejected", "not_judged", "calibrating", "dropped", "accepted"
+]
+GapStatus = Literal["open", "filled", "accepted_outside_tolerance", "unfilled", "skipped", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One run: what was asked for, under which seed and settings, and how it ended."""
+
+    id: str
+    seed: int
+    world: str
+    version: str
+    settings: Mapping[str, Any]
+    request: Mapping[str, Any]
+    status: str = "prepared"
+    world_version: str | None = None
+    summary: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleRow:
+    """The frozen scale: two constants in logits, and the frozen abilities with draws of their posterior."""
+
+    id: str
+    name: str
+    lo: float
+    hi: float
+    engine: str
+    seed: int
+    models: Sequence[str]
+    theta: Sequence[float]
+    theta_draws: Sequence[Sequence[float]]
+    gate: Mapping[str, Any]
+    versions: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Where an item lies: posterior of its difficulty in logits (b) and on the frozen scale (z)."""
+
+    item: str
+    scale: str
+    source: Literal["offline", "online"]
+    b: float
+    b_sd: float
+    z: float
+    z_sd: float
+    z_lo90: float
+    z_hi90: float
+    attempts: int
+    b_ml: float | None = None
+    expected_deviation: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One rewrite with its lineage, whatever became of it."""
+
+    id: str
+    item: str | None
+    gap: int
+    round: int
+    writer: int
+    target: float
+    parent: str
+    reference_ids: Sequence[str]
+    status: CandidateStatus
+    rewriter: str
+    judge: str
+    prompt_version: str
+    prompt_hashes: Mapping[str, str]
+    rationale: str = ""
+    reason: str = ""
+    refusals: Sequence[Mapping[str, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgementRow:
+    """What the judge found; None is "it did not say"."""
+
+    candidate: str
+    status: Literal["accepted", "rejected", "not_judged"]
+    blind_answer: str | None
+    blind_agrees: bool | None
+    valid: bool | None
+    problems: Sequence[str]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRow:
+    """One attempt of one model at one item; a missing one has its reason and counts nowhere."""
+
+    item: str
+    model: str
+    attempt: int
+    outcome: Literal["correct", "wrong", "missing"]
+    reason: str
+    extracted: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class GapRow:
+    """A gap that the run was asked to fill, and what became of it."""
+
+    gap: int
+    lo: float
+    hi: float
+    target: float
+    tolerance: float
+    expected_attempts: int | None
+    status: GapStatus = "open"
+    accepted: str | None = None
+    rounds: int = 0
