@@ -1,0 +1,1 @@
+"""Tests of the prompt files and their rendering."""
