@@ -106,57 +106,28 @@ def _applied(database: Database, migrations: Sequence[Migration]) -> int:
 
 
 def _calls(database: Database) -> None:
-    # One row a paid call that gave a usable reply, found again by what was asked and the sample tag.
-    # Bodies are zlib-compressed; headers, and so API keys, are never stored. Tokens are NULL where the
-    # server reported no usage, the price where none is configured.
-    database.connection.execute(
-        """
-        CREATE TABLE calls (
-            key TEXT PRIMARY KEY,
-            endpoint TEXT NOT NULL,
-            role TEXT NOT NULL,
-            model TEXT NOT NULL,
-            run TEXT NOT NULL,
-            tag TEXT NOT NULL,
-            status INTEGER NOT NULL,
-            content_type TEXT NOT NULL,
-            request BLOB NOT NULL,
-            response BLOB NOT NULL,
-            input_tokens INTEGER,
-            output_tokens INTEGER,
-            price REAL,
-            seconds REAL NOT NULL,
-            tries INTEGER NOT NULL
-        )
-        """
-    )
-    # Spend is asked for per run; the rest of the grouping is small.
-    database.connection.execute("CREATE INDEX calls_run ON calls (run, role, model)")
-    # Calls that gave nothing usable: never served again, but what they cost is spent.
-    database.connection.execute(
-        """
-        CREATE TABLE failures (
-            number INTEGER PRIMARY KEY,
-            key TEXT NOT NULL,
-            endpoint TEXT NOT NULL,
-            role TEXT NOT NULL,
-            model TEXT NOT NULL,
-            run TEXT NOT NULL,
-            tag TEXT NOT NULL,
-            reason TEXT NOT NULL,
-            status INTEGER NOT NULL,
-            content_type TEXT NOT NULL,
-            request BLOB NOT NULL,
-            response BLOB NOT NULL,
-            input_tokens INTEGER,
-            output_tokens INTEGER,
-            price REAL,
-            seconds REAL NOT NULL,
-            tries INTEGER NOT NULL
-        )
-        """
-    )
-    database.connection.execute("CREATE INDEX failures_run ON failures (run, role, model)")
+    # One row a request that reached an endpoint. Bodies are zlib-compressed; headers, and so API keys, are
+    # never stored. Tokens are NULL where the server reported no usage, the price where none is configured.
+    columns = """
+        endpoint TEXT NOT NULL,
+        role TEXT NOT NULL,
+        model TEXT NOT NULL,
+        run TEXT NOT NULL,
+        tag TEXT NOT NULL,
+        status INTEGER NOT NULL,
+        content_type TEXT NOT NULL,
+        input_tokens INTEGER,
+        output_tokens INTEGER,
+        price REAL,
+        seconds REAL NOT NULL,
+        tries INTEGER NOT NULL,
+        request BLOB NOT NULL,
+        response BLOB NOT NULL
+    """
+    # Usable replies, found again by what was asked and the sample tag.
+    database.connection.execute(f"CREATE TABLE calls (key TEXT PRIMARY KEY, {columns})")
+    # Requests that gave nothing usable: never served, but what they cost is spent.
+    database.connection.execute(f"CREATE TABLE failures (key TEXT NOT NULL, {columns}, fault TEXT NOT NULL)")
 
 
 LEDGER_MIGRATIONS: tuple[Migration, ...] = (Migration("calls", _calls),)
