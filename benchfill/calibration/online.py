@@ -1,13 +1,11 @@
 """Online calibration: where a new item lies, given the frozen abilities of the pool.
 
 The state of knowledge is a posterior of z on a grid; point estimates only summarise it. It is the average,
-over draws of the abilities, of the posterior given that draw. The new item's answers do not weigh the draws: the
-abilities are frozen, and an item asked more often than the calibration was would leave a handful of 200
-draws (simulated, 12 models calibrated on 30 items x 1 attempt, the item asked 64 times a model: 90 %
-intervals cover in 0.89 of 400 replicates, in 0.85 when draws are weighed; from 8 attempts on they agree).
-
-With ``x = exp(theta - b)`` the 1PL with guessing g is ``P = (g + x) / (1 + x)`` and
-``1 - P = (1 - g) / (1 + x)``: a likelihood needs one exponential a model and draw, and models asked equally often share a logarithm.
+over draws of the abilities, of the posterior given that draw. The new item's answers do not weigh the
+draws: the abilities are frozen, and an item asked more often than the calibration was would leave a
+handful of 200 draws (simulated, 12 models calibrated on 30 items x 1 attempt, the item asked 64 times a
+model: 90 % intervals cover in 0.89 of 400 replicates, in 0.85 when draws are weighed; from 8 attempts on
+they agree).
 """
 
 from __future__ import annotations
@@ -21,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
 
+from benchfill.calibration.item_likelihood import checked_counts, log_likelihood
 from benchfill.calibration.scale import Scale
 from benchfill.errors import InputError
 
@@ -45,8 +44,6 @@ _DROP = 14.0
 _SEARCH_POINTS, _FINAL_POINTS = 41, 145
 # The integrand of the prior's core gets points of its own, in units of the prior's scale.
 _CORE, _CORE_POINTS = 6.0, 61
-# exp(600) is still finite: products of (g + x) are logged before they pass it.
-_LOG_LIMIT = 600.0
 # Where ml_difficulty looks, in logits beyond the abilities: one right of 1e9 attempts lies at 21.
 _ML_MARGIN, _ML_POINTS = 25.0, 501
 # E|x| of a normal is 0.8 sd, so a bound on E|z - z*| is met at sd = 1.25 tolerance.
@@ -177,7 +174,7 @@ def item_posterior(
         Kind ``bad_counts`` for shapes that do not match or counts outside ``0 <= correct <= attempts``.
     """
     draws = np.atleast_2d(np.asarray(theta_draws, dtype=np.float64))
-    right, asked = _checked_counts(correct, attempts, draws.shape[1], guessing)
+    right, asked = checked_counts(correct, attempts, draws.shape[1], guessing)
     if len(draws) > _MAX_DRAWS:
         draws = draws[np.linspace(0, len(draws) - 1, _MAX_DRAWS).round().astype(np.int64)]
     lo = min(scale.lo, float(draws.min())) - _SUPPORT_MARGIN
@@ -188,7 +185,7 @@ def item_posterior(
     draws, right, asked = draws[:, asked > 0], right[asked > 0], asked[asked > 0]
 
     def log_density(b: Floats) -> Floats:
-        value = _log_likelihood(draws, right, asked, b, guessing)
+        value = log_likelihood(draws, right, asked, b, guessing)
         if prior is not None:
             value += prior.log_density(scale.to_z(b))
         value -= value.max(axis=1, keepdims=True)
@@ -229,7 +226,7 @@ def ml_difficulty(
         are wrong or, with guessing, no more are right than blind guesses would be.
     """
     abilities = np.asarray(theta, dtype=np.float64).ravel()
-    right, asked = _checked_counts(correct, attempts, abilities.size, guessing)
+    right, asked = checked_counts(correct, attempts, abilities.size, guessing)
     abilities, right, asked = abilities[asked > 0], right[asked > 0], asked[asked > 0]
     if not asked.size or right.sum() in (0, asked.sum()):
         return None
@@ -239,7 +236,7 @@ def ml_difficulty(
         return float(asked @ (x / (1.0 + x)) - right @ (x / (guessing + x)))
 
     b = np.linspace(abilities.min() - _ML_MARGIN, abilities.max() + _ML_MARGIN, _ML_POINTS)
-    best = int(np.argmax(_log_likelihood(abilities[None, :], right, asked, b, guessing)[0]))
+    best = int(np.argmax(log_likelihood(abilities[None, :], right, asked, b, guessing)[0]))
     if best in (0, _ML_POINTS - 1) or score(b[best - 1]) <= 0.0 or score(b[best + 1]) >= 0.0:
         return None
     return float(brentq(score, b[best - 1], b[best + 1], xtol=1e-12))
@@ -298,50 +295,3 @@ def attempts_needed(
 def _cell_edges(points: Floats) -> Floats:
     """Edges (G + 1) of the cells around ascending points (G), which meet half-way."""
     return np.concatenate([points[:1], (points[1:] + points[:-1]) / 2.0, points[-1:]])
-
-
-def _checked_counts(
-    correct: ArrayLike, attempts: ArrayLike, models: int, guessing: float
-) -> tuple[Floats, Floats]:
-    right, asked = (
-        np.asarray(correct, dtype=np.float64).ravel(),
-        np.asarray(attempts, dtype=np.float64).ravel(),
-    )
-    if right.size != models or asked.size != models:
-        raise InputError(
-            f"Counts of {right.size} and {asked.size} models do not fit abilities of {models}.",
-            kind="bad_counts",
-        )
-    if not (np.all(right >= 0.0) and np.all(right <= asked)):
-        raise InputError("Right answers lie between 0 and the attempts.", kind="bad_counts")
-    if not 0.0 <= guessing < 1.0:
-        raise InputError(f"A guessing rate lies in [0, 1), not at {guessing:g}.", kind="bad_counts")
-    return right, asked
-
-
-def _log_likelihood(draws: Floats, right: Floats, asked: Floats, b: Floats, guessing: float) -> Floats:
-    """Log-likelihood (S, G) of each b (G,) under each draw (S, M) of the abilities, up to a constant."""
-    ability, place = np.exp(draws.T), np.exp(-b)
-    value = -_log_products(asked, ability, place, 1.0)
-    if guessing > 0.0:
-        value += _log_products(right, ability, place, guessing)
-    else:
-        value += (draws @ right)[:, None] - right.sum() * b
-    return value
-
-
-def _log_products(counts: Floats, ability: Floats, place: Floats, offset: float) -> Floats:
-    """Sum over models of ``count * log(offset + x)``, shape (S, G); ``x = ability (M, S) * place (G)``."""
-    total = np.zeros((ability.shape[1], place.size))
-    if not ability.size:
-        return total
-    largest = offset + float(ability.max() * place.max())
-    a_log = int(_LOG_LIMIT / max(1.0, -math.log(offset), math.log(largest)))
-    for count in np.unique(counts[counts > 0]):
-        models = np.flatnonzero(counts == count)
-        for start in range(0, len(models), a_log):
-            product = np.ones_like(total)
-            for model in models[start : start + a_log]:
-                product *= offset + np.multiply.outer(ability[model], place)
-            total += count * np.log(product)
-    return total
