@@ -80,6 +80,7 @@ CREATE TABLE candidates (
     prompt_version TEXT NOT NULL,
     prompt_hashes TEXT NOT NULL,    -- JSON
     rewriter TEXT NOT NULL,         -- model of the role
+    calls INTEGER NOT NULL,         -- turns of the rewriter
     judge TEXT NOT NULL
 );
 CREATE INDEX candidates_by_gap ON candidates (gap, round, writer);
@@ -90,7 +91,8 @@ CREATE TABLE judgements (
     blind_agrees INTEGER,
     valid INTEGER,
     problems TEXT NOT NULL,         -- JSON list
-    reason TEXT NOT NULL
+    reason TEXT NOT NULL,
+    calls INTEGER NOT NULL
 );
 CREATE TABLE attempts (
     item TEXT NOT NULL,

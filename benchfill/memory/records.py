@@ -93,6 +93,7 @@ class Candidate:
     prompt_hashes: Mapping[str, str]
     rationale: str = ""
     reason: str = ""
+    calls: int = 0
     refusals: Sequence[Mapping[str, str]] = field(default_factory=list)
 
 
@@ -107,6 +108,7 @@ class JudgementRow:
     valid: bool | None
     problems: Sequence[str]
     reason: str
+    calls: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,38 @@
+"""The command line: every command registered here, each in a file of ``commands``. No logic."""
+
+from __future__ import annotations
+
+import typer
+
+from benchfill.commands.diagnose import diagnose
+from benchfill.commands.export import export
+from benchfill.commands.grade import grade
+from benchfill.commands.resume import resume
+from benchfill.commands.run import run
+from benchfill.commands.runs import path, runs, status
+from benchfill.commands.session import main_callback, run_app
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="benchfill",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Measure where a benchmark's items lie on the difficulty axis, and fill its gaps.\n\n"
+    "Exit codes: 0 done; 1 failed or a gate refused; 2 usage; 3 budget spent; 4 ended with gaps not filled; "
+    "5 paused; 130 / 143 interrupted.",
+)
+app.callback()(main_callback)
+for command in (run, resume, runs, status, export, path, diagnose, grade):
+    app.command()(command)
+
+
+def main() -> None:
+    """Entry point of the ``benchfill`` command."""
+    run_app(app)
+
+
+if __name__ == "__main__":
+    main()

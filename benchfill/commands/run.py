@@ -1,0 +1,91 @@
+"""``benchfill run``: find the gaps of a benchmark and fill them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from benchfill.errors import InputError
+
+__all__ = ["run"]
+
+
+def run(
+    gaps: Annotated[int | None, typer.Option("--gaps", help="Fill the N largest gaps (3 when nothing is named).")] = None,
+    gap: Annotated[str | None, typer.Option("--gap", metavar="LO,HI", help="Fill this gap, ends in z.")] = None,
+    target: Annotated[float | None, typer.Option("--target", help="Fill at this place, in z.")] = None,
+    items: Annotated[Path | None, typer.Option("--items", help="Items of the benchmark (JSONL).")] = None,
+    responses: Annotated[Path | None, typer.Option("--responses", help="Its response log (CSV or JSONL).")] = None,
+    world: Annotated[
+        str, typer.Option("--world", help="Embedded endpoint: simulated (sample benchmark) or replay (logged answers).")
+    ] = "simulated",
+    bank_items: Annotated[Path | None, typer.Option("--bank-items", help="Replay: further items to choose from.")] = None,
+    bank_responses: Annotated[Path | None, typer.Option("--bank-responses", help="Replay: their response log.")] = None,
+    map_: Annotated[
+        list[str] | None, typer.Option("--map", metavar="FIELD=PATH", help="Name of a field, e.g. question=doc.problem.")
+    ] = None,
+    name: Annotated[str | None, typer.Option("--name", help="Name of the run, else made up.")] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Same seed, same run.", envvar="BENCHFILL_SEED")] = 1,
+    rounds: Annotated[int | None, typer.Option("--rounds", help="Rounds a gap at most.")] = None,
+    tolerance: Annotated[
+        float | None, typer.Option("--tolerance", help="Expected |z - z*| that fills a gap [min(0.02, 0.05 x width)].")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Events as NDJSON on stdout.")] = False,
+) -> None:
+    """Find the coverage gaps of a benchmark and fill them with calibrated new items.
+
+    Examples:
+
+      benchfill run --gaps 3
+
+      benchfill run --gap 0.53,0.65 --seed 7
+
+      benchfill run --items I.jsonl --responses R.csv --world replay --bank-items B.jsonl --bank-responses BR.csv
+    """
+    from benchfill.commands.session import work_on
+    from benchfill.graph.plan import GapRequest
+    from benchfill.graph.prepare import read_inputs
+    from benchfill.graph.session import create_run
+    from benchfill.logs.items import parse_mapping
+    from benchfill.memory.runs import run_name_from_seed
+    from benchfill.settings import benchfill_home, load_settings
+
+    if world not in {"simulated", "replay"}:
+        raise InputError(f"There is no world {world!r}.", "Use --world simulated or --world replay.")
+    nothing_named = gaps is None and gap is None and target is None
+    request = GapRequest(
+        count=3 if nothing_named else gaps, interval=None if gap is None else _interval(gap), target=target
+    )
+    flags: dict[str, Any] = {"rounds": rounds, "tolerance": tolerance}
+    given = {key: value for key, value in flags.items() if value is not None}
+    settings = load_settings(**({"search": given} if given else {}))
+    inputs = read_inputs(
+        world=world,
+        items=items,
+        responses=responses,
+        bank_items=bank_items,
+        bank_responses=bank_responses,
+        mapping=parse_mapping(map_ or []),
+    )
+    for note in (*inputs.benchmark.notes, *inputs.notes):
+        typer.echo(f"Note: {note}", err=True)
+    home = benchfill_home()
+    folder = create_run(
+        home,
+        name or run_name_from_seed(home, seed),
+        seed=seed,
+        inputs=inputs,
+        request=request,
+        settings=settings,
+    )
+    work_on(folder, as_json=as_json)
+
+
+def _interval(text: str) -> tuple[float, float]:
+    try:
+        lo, hi = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"--gap {text} is not LO,HI.", "For example: --gap 0.53,0.65") from None
+    return lo, hi

@@ -1,0 +1,78 @@
+"""``benchfill runs``, ``status`` and ``path``: what there is and where it lies."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from benchfill.memory.runs import RunFolder
+
+__all__ = ["path", "runs", "status"]
+
+
+def runs(as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False) -> None:
+    """List the runs, the one touched last at the end."""
+    from benchfill.memory.runs import list_runs
+    from benchfill.settings import benchfill_home
+
+    rows = [_overview(folder) for folder in list_runs(benchfill_home())]
+    if as_json:
+        typer.echo(json.dumps({"v": 1, "runs": rows}, ensure_ascii=False))
+        return
+    from benchfill.display.tables import print_runs
+
+    print_runs(rows)
+
+
+def status(
+    run: Annotated[str | None, typer.Argument(help="Name of the run, else the one touched last.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+) -> None:
+    """Show how far a run is: its gaps, and what was found for each."""
+    from benchfill.graph.remember import gap_report
+    from benchfill.memory.pool import Pool
+    from benchfill.memory.runs import find_run
+    from benchfill.settings import benchfill_home
+
+    folder = find_run(benchfill_home(), run)
+    pool = Pool(folder.memory, create=False)
+    try:
+        document = {**_overview(folder), "gaps": [gap_report(pool, gap) for gap in pool.gaps()]}
+    finally:
+        pool.close()
+    if as_json:
+        typer.echo(json.dumps({"v": 1, **document}, ensure_ascii=False))
+        return
+    from benchfill.display.tables import print_status
+
+    print_status(document)
+
+
+def _overview(folder: RunFolder) -> dict[str, Any]:
+    from benchfill.memory.pool import Pool
+
+    pool = Pool(folder.memory, create=False)
+    try:
+        row, benchmark, gaps = pool.run(), pool.benchmark(), pool.gaps()
+    finally:
+        pool.close()
+    return {
+        "run": folder.name,
+        "status": row.status,
+        "world": row.world,
+        "seed": row.seed,
+        "benchmark": None if benchmark is None else benchmark[1],
+        "n_gaps": len(gaps),
+        "filled": sum(gap.status == "filled" for gap in gaps),
+        "path": str(folder.path),
+    }
+
+
+def path() -> None:
+    """Print the folder that holds runs and ledger (BENCHFILL_HOME)."""
+    from benchfill.settings import benchfill_home
+
+    typer.echo(str(benchfill_home()))

@@ -1,0 +1,111 @@
+"""What all commands share: errors as one line, exit codes, --debug and --version, a session of a run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
+
+import typer
+
+import benchfill
+from benchfill.errors import BenchfillError
+
+if TYPE_CHECKING:
+    from benchfill.memory.runs import RunFolder
+
+__all__ = ["debug_wanted", "main_callback", "run_app", "work_on"]
+
+NOT_FILLED = 4
+_debug = False
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"benchfill {benchfill.__version__}")
+        raise typer.Exit
+
+
+def main_callback(
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.", envvar="BENCHFILL_DEBUG")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    global _debug  # noqa: PLW0603 - the one switch that an error handler outside of any command must see
+    _debug = debug
+
+
+def debug_wanted() -> bool:
+    return _debug
+
+
+def run_app(app: typer.Typer) -> NoReturn:
+    """Run the command line; every error is one line on stderr and its exit code."""
+    try:
+        code = app(standalone_mode=False)
+    except BenchfillError as error:
+        if _debug:
+            raise
+        _say(f"Error: {error}")
+        code = error.exit_code
+    except typer.Abort:
+        code = 130
+    except KeyboardInterrupt:
+        code = 130
+    except BrokenPipeError:
+        # The reader of our output has gone, e.g. `benchfill runs | head -1`.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 141
+    except Exception as error:
+        code = _unexpected(error)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _unexpected(error: Exception) -> int:
+    import click
+
+    if isinstance(error, click.exceptions.Exit):
+        return error.exit_code
+    if isinstance(error, click.ClickException):
+        error.show()
+        return 2
+    if _debug:
+        raise error
+    _say(f"Error: unexpected {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
+    _say("This is a fault of BenchFill. Run again with --debug before the command to see where.")
+    return 1
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def work_on(folder: RunFolder, *, as_json: bool) -> NoReturn:
+    """Drive a run to its end in this terminal, and leave with its exit code."""
+    from benchfill.display.run import make_display
+    from benchfill.graph.session import run_to_end
+    from benchfill.graph.stopping import Interrupted
+    from benchfill.settings import benchfill_home
+
+    mode: Literal["auto", "json"] = "json" if as_json else "auto"
+    with folder.lock(), make_display(mode, stdout=sys.stdout, stderr=sys.stderr) as display:
+
+        def emit(event: str, /, **fields: object) -> None:
+            display({"event": event, **fields})
+
+        try:
+            summary = asyncio.run(run_to_end(folder, benchfill_home() / "ledger.sqlite", emit))
+        except Interrupted as stop:
+            emit("interrupted", signal=stop.signum, resume=f"benchfill resume {folder.name}")
+            code = 128 + stop.signum
+        else:
+            filled = all(gap["status"] == "filled" for gap in summary["gaps"])
+            code = 0 if filled else NOT_FILLED
+    if code > 128:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        # A fit in a thread would be waited for otherwise; everything that counts is on disk.
+        os._exit(code)
+    raise typer.Exit(code)

@@ -1,0 +1,55 @@
+"""Node: the pool of models answers what was planned, all calls at once under the endpoints' limits."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from benchfill.graph.search import Search
+from benchfill.graph.state import SearchState
+from benchfill.item import Item
+from benchfill.memory.records import AttemptRow
+from benchfill.tools.client import derive_seed
+from benchfill.tools.respondent import ask_respondent
+
+__all__ = ["answer"]
+
+
+async def answer(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
+    """Bring every planned candidate to its number of attempts of every model."""
+    search = runtime.context
+    asked = dict(state["asked"])
+    calls = []
+    for name, wanted in sorted(state["plan"].items()):
+        item = search.pool.item(str(search.pool.candidate(name).item))
+        if item is None:
+            raise LookupError(f"the item of {name} is not in the pool")
+        for attempt in range(asked.get(name, 0), wanted):
+            calls.extend(_attempt(search, item, model, attempt) for model in search.models)
+        asked[name] = wanted
+    rows = await asyncio.gather(*calls)
+    # One transaction for all: the raw replies are in the ledger already, whatever happens here.
+    search.pool.save_attempts(rows)
+    return {"asked": asked, "plan": {}}
+
+
+async def _attempt(search: Search, item: Item, model: str, attempt: int) -> AttemptRow:
+    result = await ask_respondent(
+        search.respondents[model],
+        search.prompts.answer(item),
+        item=item,
+        grader=search.grader,
+        seed=derive_seed(search.seed, "respondent", item.id, model, attempt),
+        tag=f"respondent/a{attempt}",
+        attempt=attempt,
+    )
+    return AttemptRow(
+        item=item.id,
+        model=model,
+        attempt=attempt,
+        outcome=result.outcome,
+        reason=result.reason,
+        extracted=result.extracted,
+    )

@@ -1,0 +1,83 @@
+"""The wiring of the state machine, readable top to bottom as the line it is.
+
+retrieve parents -> build bidirectional references -> rewrite -> judge -> answer (model pool) -> calibrate
+-> remember -> next round | next gap | done
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Send
+
+from benchfill.graph.answer import answer
+from benchfill.graph.calibrate import calibrate
+from benchfill.graph.judge import judge
+from benchfill.graph.references import references
+from benchfill.graph.remember import remember
+from benchfill.graph.retrieve import retrieve
+from benchfill.graph.rewrite import rewrite
+from benchfill.graph.search import Search
+from benchfill.graph.state import CandidateTask, SearchState
+
+__all__ = ["SearchGraph", "build_graph", "make_graph"]
+
+SearchGraph = CompiledStateGraph[SearchState, Search, SearchState, SearchState]
+
+
+def one_writer_a_parent(state: SearchState) -> list[Send]:
+    """Fan out: each parent to a writer of its own."""
+    return [
+        Send(
+            "rewrite",
+            CandidateTask(
+                gap=state["gap"],
+                round=state["round"],
+                writer=writer,
+                parent=parent,
+                references=state["references"],
+            ),
+        )
+        for writer, parent in enumerate(state["parents"], start=1)
+    ]
+
+
+def ask_again_or_remember(state: SearchState) -> Literal["answer", "remember"]:
+    return "answer" if state["plan"] else "remember"
+
+
+def where_next(state: SearchState) -> Literal["next_round", "next_gap", "done"]:
+    return state["step"]
+
+
+def build_graph() -> StateGraph[SearchState, Search, SearchState, SearchState]:
+    """Nodes and edges, not yet compiled."""
+    graph = StateGraph(SearchState, context_schema=Search)
+
+    graph.add_node("retrieve", retrieve)
+    graph.add_node("references", references)
+    graph.add_node("rewrite", rewrite, input_schema=CandidateTask)
+    graph.add_node("judge", judge)
+    graph.add_node("answer", answer)
+    graph.add_node("calibrate", calibrate)
+    graph.add_node("remember", remember)
+
+    graph.add_edge(START, "retrieve")
+    graph.add_edge("retrieve", "references")
+    graph.add_conditional_edges("references", one_writer_a_parent, ["rewrite"])
+    graph.add_edge("rewrite", "judge")
+    graph.add_edge("judge", "answer")
+    graph.add_edge("answer", "calibrate")
+    graph.add_conditional_edges("calibrate", ask_again_or_remember, ["answer", "remember"])
+    graph.add_conditional_edges(
+        "remember", where_next, {"next_round": "retrieve", "next_gap": "retrieve", "done": END}
+    )
+    return graph
+
+
+def make_graph(checkpointer: BaseCheckpointSaver[Any] | None = None) -> SearchGraph:
+    """Compile the graph; ``langgraph.json`` names this function."""
+    return build_graph().compile(checkpointer=checkpointer, name="benchfill")

@@ -1,0 +1,100 @@
+"""Node: the judge solves each candidate blind, then verifies its key."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from benchfill.errors import RunPaused
+from benchfill.graph.search import Search
+from benchfill.graph.state import SearchState
+from benchfill.item import Item
+from benchfill.memory.records import Candidate, CandidateStatus, JudgementRow
+from benchfill.tools.client import derive_seed
+from benchfill.tools.judge import judge as judge_item
+
+__all__ = ["judge"]
+
+STATUS: dict[str, CandidateStatus] = {
+    "accepted": "calibrating",
+    "rejected": "rejected",
+    "not_judged": "not_judged",
+}
+
+
+async def judge(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
+    """Judge what was written; the accepted ones are planned for their floor of attempts."""
+    search = runtime.context
+    candidates = [search.pool.candidate(name) for name in state["written"]]
+    if candidates and all(candidate.reason.startswith("call_failed") for candidate in candidates):
+        raise RunPaused(
+            f"No writer got a usable reply from the rewriter ({candidates[0].reason}).",
+            f"When the endpoint is back: benchfill resume {search.run}",
+        )
+    fresh, seen = [], set()
+    for candidate in candidates:
+        if candidate.item is None:
+            continue
+        if candidate.item in seen:
+            _set(search, candidate, "refused", "near_duplicate of another writer's in this round")
+            continue
+        seen.add(candidate.item)
+        fresh.append(candidate)
+    verdicts = await asyncio.gather(*(_judge_one(search, candidate) for candidate in fresh))
+    floor = search.settings.floor_attempts
+    plan = {candidate.id: floor for candidate, passed in zip(fresh, verdicts, strict=True) if passed}
+    return {"plan": plan}
+
+
+async def _judge_one(search: Search, candidate: Candidate) -> bool:
+    item = search.pool.item(str(candidate.item))
+    if item is None:
+        raise LookupError(f"the item of {candidate.id} is not in the pool")
+    nonce = search.nonce("judge", candidate.id)
+    shown = _without_key(item)
+    model = search.judge.endpoint.model
+    result = await judge_item(
+        search.judge,
+        search.prompts.judge_blind(shown, nonce=nonce),
+        search.prompts.judge_reveal(item, nonce=nonce),
+        item=item,
+        grader=search.grader,
+        sandbox=search.sandbox,
+        seed=lambda turn: derive_seed(search.seed, "judge", item.id, model, turn),
+        tag=f"judge/{candidate.id}",
+    )
+    search.pool.save_judgement(
+        JudgementRow(
+            candidate=candidate.id,
+            status=result.status,
+            blind_answer=result.blind_answer,
+            blind_agrees=result.blind_agrees,
+            valid=result.valid,
+            problems=list(result.problems),
+            reason=result.reason,
+            calls=sum(message["role"] == "assistant" for message in result.transcript),
+        )
+    )
+    reason = "" if result.status == "accepted" else (", ".join(result.problems) or result.reason)
+    _set(search, candidate, STATUS[result.status], reason)
+    return result.status == "accepted"
+
+
+def _without_key(item: Item) -> Item:
+    """What the blind judge may see: no key and no solution, even if a prompt file of the user's names them."""
+    return dataclasses.replace(item, answer="", solution="")
+
+
+def _set(search: Search, candidate: Candidate, status: CandidateStatus, reason: str) -> None:
+    search.pool.save_candidate(dataclasses.replace(candidate, status=status, reason=reason))
+    search.emit(
+        "candidate",
+        gap=candidate.gap,
+        round=candidate.round,
+        candidate=candidate.id,
+        status=status,
+        reason=reason,
+    )

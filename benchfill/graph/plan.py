@@ -1,0 +1,115 @@
+"""Which gaps are searched, to which tolerance, and what that is expected to take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchfill.calibration.measure import Gap, find_gaps, max_gap, top_k_gap_sum
+from benchfill.calibration.online import CandidatePrior, attempts_needed
+from benchfill.calibration.scale import Scale
+from benchfill.errors import InputError
+from benchfill.memory.records import GapRow
+from benchfill.settings import SearchSettings
+
+__all__ = ["GapRequest", "gap_figures", "plan_gaps"]
+
+# Default tolerance: [BF]'s figures need items within a few percent of the gap, and no gap needs better than 0.02.
+LARGEST_TOLERANCE, SHARE_OF_GAP = 0.02, 0.05
+# Judged candidates that get their floor of attempts until one is near the target: two rounds' worth.
+ROUNDS_EXPECTED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class GapRequest:
+    """What the user asked for: exactly one of the three.
+
+    Parameters
+    ----------
+    count
+        The so many largest gaps.
+    interval
+        One gap by its ends, in z.
+    target
+        One place, in z; its gap is the one that contains it.
+    """
+
+    count: int | None = None
+    interval: tuple[float, float] | None = None
+    target: float | None = None
+
+    def __post_init__(self) -> None:
+        given = [each for each in (self.count, self.interval, self.target) if each is not None]
+        if len(given) != 1:
+            raise InputError("Ask for gaps in one way.", "Use one of --gaps, --gap and --target.")
+        if self.count is not None and self.count < 1:
+            raise InputError(f"--gaps {self.count} asks for nothing.", "Use a number from 1 on.")
+        places = [*(self.interval or ()), *([] if self.target is None else [self.target])]
+        if any(not 0.0 <= place <= 1.0 for place in places):
+            raise InputError(f"{places} is off the axis.", "Places are z, from 0 (easiest item) to 1 (hardest).")
+        if self.interval is not None and not self.interval[0] < self.interval[1]:
+            raise InputError(f"--gap {self.interval[0]:g},{self.interval[1]:g} is empty.", "Give LO,HI with LO < HI.")
+
+
+def plan_gaps(
+    z: Sequence[float],
+    request: GapRequest,
+    *,
+    scale: Scale,
+    theta: NDArray[np.float64],
+    settings: SearchSettings,
+) -> list[GapRow]:
+    """Choose the gaps.
+
+    Parameters
+    ----------
+    z
+        Places of the original items.
+    theta
+        Shape (models,), frozen abilities in logits.
+
+    Returns
+    -------
+    list
+        Numbered from 1, the widest first. The expected attempts are the Cramer-Rao figure of one item on target
+        plus the floor of every candidate of two rounds: what it takes when the rewriter aims well.
+    """
+    gaps = find_gaps(z)
+    if request.count is not None:
+        chosen = [gap for gap in gaps if gap.width > 0.0][: request.count]
+    elif request.interval is not None:
+        lo, hi = request.interval
+        chosen = [Gap(lo=lo, hi=hi, width=hi - lo, target=(lo + hi) / 2.0)]
+    else:
+        target = float(request.target or 0.0)
+        around = next(gap for gap in gaps if gap.lo <= target <= gap.hi)
+        chosen = [Gap(lo=around.lo, hi=around.hi, width=around.width, target=target)]
+    return [
+        _row(number, gap, scale=scale, theta=theta, settings=settings) for number, gap in enumerate(chosen, start=1)
+    ]
+
+
+def _row(
+    number: int, gap: Gap, *, scale: Scale, theta: NDArray[np.float64], settings: SearchSettings
+) -> GapRow:
+    tolerance = settings.tolerance or min(LARGEST_TOLERANCE, SHARE_OF_GAP * gap.width)
+    prior = CandidatePrior(gap.target, settings.prior_scale)
+    one_item = attempts_needed(theta, scale.to_b(gap.target), scale, tolerance, prior)
+    floors = ROUNDS_EXPECTED * settings.candidates * settings.floor_attempts * len(theta)
+    return GapRow(
+        gap=number,
+        lo=gap.lo,
+        hi=gap.hi,
+        target=gap.target,
+        tolerance=tolerance,
+        expected_attempts=one_item + floors,
+    )
+
+
+def gap_figures(z: Sequence[float], added: Sequence[float] = ()) -> dict[str, float]:
+    """Max Gap and the sum of the three widest gaps with these items added."""
+    everything = [*z, *added]
+    return {"max_gap": float(max_gap(everything)), "top3_sum": float(top_k_gap_sum(everything, 3))}

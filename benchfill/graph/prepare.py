@@ -1,0 +1,254 @@
+"""Before the search: read what the user brings, fit and freeze the scale, choose the gaps. Each step once a run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchfill.calibration.fit import Fit, fit_1pl
+from benchfill.calibration.response_log import ResponseLog
+from benchfill.calibration.scale import Scale, minmax_scale
+from benchfill.errors import GateRefused, InputError
+from benchfill.graph.plan import GapRequest, plan_gaps
+from benchfill.item import Item
+from benchfill.logs.items import check_items_cover, read_items
+from benchfill.logs.responses import read_responses
+from benchfill.memory.pool import Pool
+from benchfill.memory.records import Estimate, ScaleRow
+from benchfill.settings import Settings
+
+__all__ = ["Benchmark", "Inputs", "freeze_scale", "make_plan", "read_inputs", "world_config"]
+
+SCALE_ID = "frozen"
+# Draws of the abilities that are kept: more change a posterior by less than their own Monte Carlo error.
+KEPT_DRAWS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """Items and the response log over exactly these items."""
+
+    name: str
+    items: tuple[Item, ...]
+    log: ResponseLog
+    notes: tuple[str, ...] = ()
+
+    @property
+    def fingerprint(self) -> str:
+        """Of texts, keys and counts, whatever the order or format of the files."""
+        digest = hashlib.sha256()
+        for item in self.items:
+            digest.update(json.dumps([item.id, item.question, item.answer, item.choices]).encode())
+        digest.update(json.dumps([self.log.models, self.log.items]).encode())
+        digest.update(np.ascontiguousarray(self.log.correct).tobytes())
+        digest.update(np.ascontiguousarray(self.log.attempts).tobytes())
+        return digest.hexdigest()
+
+    def responses(self) -> dict[str, list[list[int]]]:
+        """``{item: [[correct, attempts] a model]}``."""
+        return {
+            item: [
+                [int(self.log.correct[row, column]), int(self.log.attempts[row, column])]
+                for row in range(len(self.log.models))
+            ]
+            for column, item in enumerate(self.log.items)
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What a run starts from."""
+
+    world: str
+    benchmark: Benchmark
+    bank: Benchmark | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+def read_inputs(
+    *,
+    world: str,
+    items: Path | None,
+    responses: Path | None,
+    bank_items: Path | None,
+    bank_responses: Path | None,
+    mapping: dict[str, str] | None = None,
+    min_attempts: int = 16,
+) -> Inputs:
+    """Read the files of a run, or the packaged sample where none is named.
+
+    Parameters
+    ----------
+    world
+        ``simulated`` or ``replay``.
+    min_attempts
+        Replay: models with fewer logged attempts on a bank item are left out and named in the notes.
+
+    Raises
+    ------
+    InputError
+        A file is unusable, or the files named do not belong to the world.
+    """
+    if world == "simulated":
+        if items is not None or responses is not None or bank_items is not None or bank_responses is not None:
+            raise InputError(
+                "The simulated models know only the sample benchmark.",
+                "Leave --items and --responses away, or use --world replay with a bank of answered items.",
+            )
+        sample = files("benchfill.worlds.simulated") / "sample"
+        return Inputs(world, _benchmark("sample", Path(str(sample / "items.jsonl")), Path(str(sample / "responses.csv"))))
+    named = {
+        "--items": items,
+        "--responses": responses,
+        "--bank-items": bank_items,
+        "--bank-responses": bank_responses,
+    }
+    missing = [flag for flag, path in named.items() if path is None]
+    if missing or items is None or responses is None or bank_items is None or bank_responses is None:
+        raise InputError(f"The replay world needs {', '.join(missing)}.", "It replays logged answers to real items.")
+    benchmark = _benchmark(items.stem, items, responses, mapping)
+    bank = _benchmark(bank_items.stem, bank_items, bank_responses, mapping)
+    return _replay_inputs(benchmark, bank, min_attempts)
+
+
+def _benchmark(name: str, items: Path, responses: Path, mapping: dict[str, str] | None = None) -> Benchmark:
+    item_file = read_items(items, mapping=mapping)
+    log_file = read_responses(responses)
+    notes = check_items_cover(item_file.items, log_file.log)
+    kept = {item.id: item for item in item_file.items}
+    log = log_file.log.select_items([item for item in log_file.log.items if item in kept])
+    chosen = tuple(kept[item] for item in log.items)
+    return Benchmark(name, chosen, log, (*item_file.notes, *log_file.notes, *notes))
+
+
+def _replay_inputs(benchmark: Benchmark, bank: Benchmark, min_attempts: int) -> Inputs:
+    """Both logs over the models that they share and that have attempts enough in the bank."""
+    shared = [model for model in benchmark.log.models if model in set(bank.log.models)]
+    fewest = {
+        model: int(bank.log.attempts[bank.log.models.index(model)].min()) for model in shared
+    }
+    models = [model for model in shared if fewest[model] >= min_attempts]
+    left_out = sorted(set(benchmark.log.models) - set(models))
+    notes = [*benchmark.notes, *bank.notes]
+    if left_out:
+        reasons = ", ".join(f"{model} ({fewest.get(model, 0)})" for model in left_out)
+        notes.append(f"Left out, with fewer than {min_attempts} logged attempts on some bank item: {reasons}.")
+    if not models:
+        raise InputError("No model has enough logged attempts in the bank.", notes[-1], kind="no_models")
+    both = set(benchmark.log.items) & set(bank.log.items)
+    if both:
+        raise InputError(
+            f"{len(both)} items stand in the benchmark and in the bank, first {min(both)!r}.",
+            "Split them: a bank item may not be in the benchmark.",
+            kind="duplicate_item",
+        )
+    return Inputs(
+        "replay",
+        Benchmark(benchmark.name, benchmark.items, benchmark.log.select_models(models)),
+        Benchmark(bank.name, bank.items, bank.log.select_models(models)),
+        notes,
+    )
+
+
+def world_config(inputs: Inputs, settings: Settings) -> dict[str, Any]:
+    """The document the embedded endpoint is started with."""
+    config: dict[str, Any] = {"world": inputs.world, "settings": settings.world.given()}
+    if inputs.bank is not None:
+        for name, part in (("benchmark", inputs.benchmark), ("bank", inputs.bank)):
+            config[f"{name}_items"] = [
+                {
+                    "id": item.id,
+                    "question": item.question,
+                    "answer": item.answer,
+                    "solution": item.solution,
+                    "choices": list(item.choices),
+                    "answer_type": item.answer_type,
+                }
+                for item in part.items
+            ]
+            config[f"{name}_responses"] = [
+                [model, item, *part.responses()[item][row]]
+                for item in part.log.items
+                for row, model in enumerate(part.log.models)
+            ]
+    return config
+
+
+def freeze_scale(
+    pool: Pool, benchmark: Benchmark, *, seed: int, progress: Callable[[float, str], None]
+) -> Fit:
+    """Fit the log, refuse a failed fit, keep the frozen scale and the originals' places on it.
+
+    Raises
+    ------
+    GateRefused
+        The fit did not pass.
+    """
+    guessing = np.asarray([item.guessing for item in benchmark.items])
+    fit = fit_1pl(benchmark.log, engine="nuts", guessing=guessing, seed=seed, progress=progress)
+    if not fit.gate.passed:
+        raise GateRefused(
+            f"The fit of the response log failed its gate: {' '.join(fit.gate.reasons)}",
+            "`benchfill diagnose` shows it in full.",
+        )
+    scale = minmax_scale(fit)
+    step = np.linspace(0, len(fit.theta_draws) - 1, min(KEPT_DRAWS, len(fit.theta_draws))).round().astype(int)
+    row = ScaleRow(
+        id=SCALE_ID,
+        name=scale.name,
+        lo=scale.lo,
+        hi=scale.hi,
+        engine=fit.engine,
+        seed=fit.seed,
+        models=list(fit.models),
+        theta=fit.theta.tolist(),
+        theta_draws=fit.theta_draws[step].tolist(),
+        gate={
+            "rhat_max": fit.gate.rhat_max,
+            "ess_min": fit.gate.ess_min,
+            "divergences": fit.gate.divergences,
+            "passed": fit.gate.passed,
+        },
+        versions=dict(fit.versions),
+    )
+    attempts = benchmark.log.attempts.sum(axis=0)
+    estimates = [
+        Estimate(
+            item=item,
+            scale=SCALE_ID,
+            source="offline",
+            b=float(fit.b[index]),
+            b_sd=float(fit.b_sd[index]),
+            z=float(scale.to_z(fit.b[index])),
+            z_sd=float(fit.b_sd[index] / scale.width),
+            z_lo90=float(scale.to_z(fit.b_lo90[index])),
+            z_hi90=float(scale.to_z(fit.b_hi90[index])),
+            attempts=int(attempts[index]),
+        )
+        for index, item in enumerate(fit.items)
+    ]
+    pool.save_scale(row, estimates)
+    return fit
+
+
+def make_plan(pool: Pool, request: GapRequest, settings: Settings) -> None:
+    """Choose the gaps from the frozen places and keep them."""
+    row = pool.scale()
+    if row is None:
+        raise LookupError("the scale is not frozen yet")
+    z = original_places(pool)
+    scale = Scale(row.name, row.lo, row.hi)
+    pool.save_gaps(plan_gaps(z, request, scale=scale, theta=np.asarray(row.theta), settings=settings.search))
+
+
+def original_places(pool: Pool) -> list[float]:
+    """z of the original items, by id."""
+    return [estimate.z for estimate in pool.estimates().values() if estimate.source == "offline"]
+

@@ -1,0 +1,100 @@
+"""Node: the round goes to memory; then the next round, the next gap, or the end."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from benchfill.graph.search import Search
+from benchfill.graph.state import SearchState, Step
+from benchfill.memory.pool import Pool
+from benchfill.memory.records import Candidate, CandidateStatus, Estimate, GapRow, GapStatus
+
+__all__ = ["closest_that_helps", "gap_report", "remember"]
+
+
+def remember(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
+    """Settle what became of the round's candidates and of the gap."""
+    search = runtime.context
+    gap = search.pool.gap(state["gap"])
+    met = state["met"]
+    for name in state["asked"]:
+        if name != met:
+            _settle(search, search.pool.candidate(name), "dropped")
+    status: GapStatus = "open"
+    accepted: str | None = None
+    if met:
+        status, accepted = "filled", met
+    elif state["round"] >= search.settings.rounds:
+        accepted = closest_that_helps(search, gap)
+        status = "unfilled" if accepted is None else "accepted_outside_tolerance"
+    if accepted is not None:
+        _settle(search, search.pool.candidate(accepted), "accepted")
+    row = dataclasses.replace(gap, status=status, accepted=accepted, rounds=state["round"])
+    search.pool.save_gaps([row])
+    if status == "open":
+        return {"round": state["round"] + 1, "step": "next_round"}
+    search.emit("gap_finished", **gap_report(search.pool, row))
+    remaining = [other.gap for other in search.pool.gaps() if other.gap > gap.gap]
+    step: Step = "next_gap" if remaining else "done"
+    return {"gap": gap.gap + bool(remaining), "round": 1, "step": step, "done": not remaining}
+
+
+def _settle(search: Search, candidate: Candidate, status: CandidateStatus) -> None:
+    search.pool.save_candidate(dataclasses.replace(candidate, status=status))
+    search.emit(
+        "candidate",
+        gap=candidate.gap,
+        round=candidate.round,
+        candidate=candidate.id,
+        status=status,
+        reason="",
+    )
+
+
+def closest_that_helps(search: Search, gap: GapRow) -> str | None:
+    """The judged candidate of this gap with the least expected deviation that still shrinks the gap.
+
+    It shrinks it when the whole 90 % interval of its place lies inside.
+    """
+    estimates = search.pool.estimates()
+    helpful: list[tuple[float, str]] = []
+    for candidate in search.pool.candidates(gap.gap):
+        estimate = estimates.get(str(candidate.item))
+        if candidate.status == "dropped" and estimate is not None and _inside(estimate, gap):
+            helpful.append((float(estimate.expected_deviation or 0.0), candidate.id))
+    return min(helpful)[1] if helpful else None
+
+
+def _inside(estimate: Estimate, gap: GapRow) -> bool:
+    return gap.lo < estimate.z_lo90 and estimate.z_hi90 < gap.hi
+
+
+def gap_report(pool: Pool, gap: GapRow) -> dict[str, Any]:
+    """What the display and the summary say of a gap: where its accepted item lies and what it took."""
+    candidates = pool.candidates(gap.gap)
+    estimates, judgements = pool.estimates(), pool.judgements()
+    accepted = next((str(each.item) for each in candidates if each.id == gap.accepted), None)
+    estimate = None if accepted is None else estimates[accepted]
+    asked = [pool.attempts(str(each.item)) for each in candidates if each.item is not None]
+    attempts = sum(row.outcome != "missing" for rows in asked for row in rows)
+    calls = sum(each.calls for each in candidates) + sum(len(rows) for rows in asked)
+    calls += sum(judgements[each.id].calls for each in candidates if each.id in judgements)
+    return {
+        "gap": gap.gap,
+        "target": gap.target,
+        "lo": gap.lo,
+        "hi": gap.hi,
+        "tolerance": gap.tolerance,
+        "status": gap.status,
+        "accepted": accepted,
+        "z_mean": None if estimate is None else estimate.z,
+        "z_lo90": None if estimate is None else estimate.z_lo90,
+        "z_hi90": None if estimate is None else estimate.z_hi90,
+        "expected_deviation": None if estimate is None else estimate.expected_deviation,
+        "attempts": attempts,
+        "calls": calls,
+        "rounds": gap.rounds,
+    }

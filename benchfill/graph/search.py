@@ -1,0 +1,85 @@
+"""What every node works with: the runtime context of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchfill.calibration.online import CandidatePrior
+from benchfill.calibration.scale import Scale
+from benchfill.item import Item
+from benchfill.memory.pool import Pool
+from benchfill.memory.records import Estimate, GapRow
+from benchfill.prompts.render import PromptBook, PromptItem, make_nonce
+from benchfill.settings import SearchSettings
+from benchfill.tools.client import ModelClient
+from benchfill.tools.grading import Grader
+from benchfill.tools.sandbox import Sandbox
+
+__all__ = ["Emit", "Search", "to_prompt_scale"]
+
+
+class Emit(Protocol):
+    """Takes an event: its name and plain values."""
+
+    def __call__(self, event: str, /, **fields: Any) -> None: ...
+
+
+@dataclass(eq=False)
+class Search:
+    """One run: its memory, its frozen scale, its models.
+
+    Parameters
+    ----------
+    models
+        Names of the pool, sorted; the order of ``theta`` (models,) and ``theta_draws`` (draws, models), in logits.
+    respondents
+        A client a model of the pool.
+    counters
+        Attempts and calls a gap, for the display.
+    """
+
+    run: str
+    seed: int
+    settings: SearchSettings
+    pool: Pool
+    scale: Scale
+    scale_id: str
+    models: tuple[str, ...]
+    theta: NDArray[np.float64]
+    theta_draws: NDArray[np.float64]
+    prompts: PromptBook
+    rewriter: ModelClient
+    judge: ModelClient
+    respondents: Mapping[str, ModelClient]
+    grader: Grader
+    sandbox: Sandbox
+    emit: Emit
+
+    def nonce(self, *parts: str) -> str:
+        """Tag of the data in one prompt; the same whenever that prompt is rendered again."""
+        return make_nonce(str(self.seed), *parts)
+
+    def prior(self, gap: GapRow) -> CandidatePrior:
+        """Of a candidate's place before anything is known of it."""
+        return CandidatePrior(gap.target, self.settings.prior_scale)
+
+    def prompt_item(self, item: Item, estimate: Estimate | None) -> PromptItem:
+        """An item with its difficulty on the scale that prompts speak."""
+        if estimate is None:
+            return PromptItem(item)
+        return PromptItem(
+            item,
+            difficulty=to_prompt_scale(estimate.z),
+            lo=to_prompt_scale(estimate.z_lo90),
+            hi=to_prompt_scale(estimate.z_hi90),
+        )
+
+
+def to_prompt_scale(z: float) -> float:
+    """z as prompts speak it: 0-10, larger is harder."""
+    return 10.0 * z

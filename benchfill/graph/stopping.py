@@ -1,0 +1,110 @@
+"""Leaving on Ctrl-C or SIGTERM: no new call, the calls in flight finish, then out. A second signal leaves at once."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Awaitable, Iterator
+from typing import TypeVar
+
+__all__ = ["CallLimit", "Interrupted", "Stopping"]
+
+# How long calls in flight may take to finish: the embedded endpoint answers at once or not at all.
+DRAIN_SECONDS = 4.0
+
+T = TypeVar("T")
+
+
+class Interrupted(Exception):
+    """The user asked to stop; everything is on disk.
+
+    Parameters
+    ----------
+    signum
+        SIGINT or SIGTERM; the exit code is 128 + signum.
+    """
+
+    def __init__(self, signum: int) -> None:
+        self.signum = signum
+        super().__init__(f"stopped by signal {signum}")
+
+
+class CallLimit(asyncio.Semaphore):
+    """Calls in flight at one endpoint; once closed, nobody gets in any more."""
+
+    def __init__(self, value: int) -> None:
+        super().__init__(value)
+        self.in_flight = 0
+        self._closed = False
+
+    async def acquire(self) -> bool:
+        await super().acquire()
+        if self._closed:
+            # Waiting for ever rather than failing: a failure would cancel the calls in flight beside it.
+            await asyncio.get_running_loop().create_future()
+        self.in_flight += 1
+        return True
+
+    def release(self) -> None:
+        self.in_flight -= 1
+        super().release()
+
+    async def close(self) -> None:
+        """Let nobody in and wait for those inside."""
+        self._closed = True
+        while self.in_flight:
+            await asyncio.sleep(0.01)
+
+
+class Stopping:
+    """Turns signals into an orderly end of one awaited piece of work."""
+
+    def __init__(self) -> None:
+        self.limits: list[CallLimit] = []
+        self._signum: asyncio.Future[int] | None = None
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        """Take SIGINT and SIGTERM over while inside; outside of the main thread or on Windows nothing changes."""
+        loop = asyncio.get_running_loop()
+        self._signum = loop.create_future()
+        taken: list[int] = []
+        for signum in (signal.SIGINT, signal.SIGTERM):
+            with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+                loop.add_signal_handler(signum, self._on_signal, signum)
+                taken.append(signum)
+        try:
+            yield
+        finally:
+            for signum in taken:
+                loop.remove_signal_handler(signum)
+
+    def _on_signal(self, signum: int) -> None:
+        if self._signum is None or self._signum.done():
+            # Nothing is lost: what is not committed is asked again.
+            os._exit(128 + signum)
+        self._signum.set_result(signum)
+
+    async def unless_stopped(self, work: Awaitable[T]) -> T:
+        """Await the work, or stop it.
+
+        Raises
+        ------
+        Interrupted
+            A signal came. The calls in flight have finished, or their time was over.
+        """
+        if self._signum is None:
+            raise RuntimeError("used outside of listening()")
+        task = asyncio.ensure_future(work)
+        await asyncio.wait({task, self._signum}, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.gather(*(limit.close() for limit in self.limits)), DRAIN_SECONDS)
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError, TimeoutError, Exception):
+            # A thread in a fit cannot be cancelled and is not waited for.
+            await asyncio.wait_for(asyncio.shield(asyncio.wait({task})), 0.5)
+        raise Interrupted(self._signum.result())

@@ -1,0 +1,188 @@
+"""Accepted items leave the memory: as JSONL with everything known, or as a blind packet for one reviewer.
+
+An export holds no clock times, no paths and no made-up run names: the same run gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchfill.errors import InputError
+from benchfill.item import Item
+from benchfill.memory.pool import Pool
+from benchfill.memory.records import Candidate
+
+__all__ = ["accepted_items", "blind_packet", "write_blind_packet", "write_jsonl"]
+
+ACCEPTED = frozenset({"filled", "accepted_outside_tolerance"})
+
+
+def accepted_items(pool: Pool) -> list[dict[str, Any]]:
+    """Each accepted item with its difficulty, lineage, judgement and attempts a model, in the order of gaps."""
+    scale = pool.scale()
+    estimates, judgements = pool.estimates(), pool.judgements()
+    found = []
+    for gap in pool.gaps():
+        if gap.status not in ACCEPTED or gap.accepted is None or scale is None:
+            continue
+        candidate = pool.candidate(gap.accepted)
+        item = pool.item(str(candidate.item))
+        if item is None:
+            continue
+        estimate, judgement = estimates[item.id], judgements[candidate.id]
+        found.append(
+            {
+                "id": item.id,
+                "question": item.question,
+                "answer": item.answer,
+                "solution": item.solution,
+                "choices": list(item.choices),
+                "answer_type": item.answer_type,
+                "z": estimate.z,
+                "z_lo90": estimate.z_lo90,
+                "z_hi90": estimate.z_hi90,
+                "b_logits": estimate.b,
+                "b_sd_logits": estimate.b_sd,
+                "expected_deviation": estimate.expected_deviation,
+                "status": gap.status,
+                "confirmed": False,
+                "scale": {
+                    "name": scale.name,
+                    "lo_logits": scale.lo,
+                    "hi_logits": scale.hi,
+                    "engine": scale.engine,
+                },
+                "gap": {"lo": gap.lo, "hi": gap.hi, "target": gap.target, "tolerance": gap.tolerance},
+                "lineage": _lineage(candidate),
+                "judgement": {
+                    "status": judgement.status,
+                    "blind_answer": judgement.blind_answer,
+                    "blind_agrees": judgement.blind_agrees,
+                    "valid": judgement.valid,
+                    "problems": list(judgement.problems),
+                    "reason": judgement.reason,
+                },
+                "attempts": _attempts(pool, item.id),
+            }
+        )
+    return found
+
+
+def _lineage(candidate: Candidate) -> dict[str, Any]:
+    return {
+        "candidate": candidate.id,
+        "parent": candidate.parent,
+        "references": list(candidate.reference_ids),
+        "target": candidate.target,
+        "round": candidate.round,
+        "writer": candidate.writer,
+        "rewriter": candidate.rewriter,
+        "judge": candidate.judge,
+        "rationale": candidate.rationale,
+        "prompt_version": candidate.prompt_version,
+        "prompt_hashes": dict(sorted(candidate.prompt_hashes.items())),
+    }
+
+
+def _attempts(pool: Pool, item: str) -> dict[str, dict[str, Any]]:
+    """Counts a model; missing attempts with their reasons, never among the wrong ones."""
+    counts: dict[str, dict[str, Any]] = {}
+    for row in pool.attempts(item):
+        cell = counts.setdefault(row.model, {"correct": 0, "wrong": 0, "missing": {}})
+        if row.outcome == "missing":
+            cell["missing"] = dict(sorted((Counter(cell["missing"]) + Counter([row.reason])).items()))
+        else:
+            cell[row.outcome] += 1
+    return counts
+
+
+def write_jsonl(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write one JSON object a line, whole or not at all.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written (kind ``unwritable``).
+    """
+    _write(path, "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows))
+
+
+def _write(path: Path, text: str) -> None:
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    try:
+        with unfinished.open("w", encoding="utf-8", newline="\n") as handle:
+            handle.write(text)
+            handle.flush()
+            os.fsync(handle.fileno())
+        unfinished.replace(path)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        raise InputError(
+            f"{path} cannot be written: {error.strerror}.",
+            "Name a file in an existing folder you can write to.",
+            kind="unwritable",
+            path=str(path),
+        ) from None
+
+
+def blind_packet(pool: Pool, *, seed: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """A packet for one reviewer, and its sealed key.
+
+    As many original items as accepted ones (as far as there are any) are mixed in, in a shuffled order. The packet
+    names nothing but what a reviewer needs to solve and judge an item: its fields are an allow-list. Options keep
+    their order, since the key's letter stands beside them.
+
+    Parameters
+    ----------
+    seed
+        Of the choice of originals, of the order and of the blind ids.
+
+    Returns
+    -------
+    packet, key
+        Rows for the reviewer, and rows that say what each blind id was.
+    """
+    accepted = [pool.item(row["id"]) for row in accepted_items(pool)]
+    fresh = [item for item in accepted if item is not None]
+    draw = random.Random(f"blind packet {seed}")  # noqa: S311 - a shuffle, not a secret
+    originals = pool.items("original")
+    chosen = draw.sample(originals, min(len(fresh), len(originals)))
+    mixed = [(item, "candidate") for item in fresh] + [(item, "original") for item in chosen]
+    draw.shuffle(mixed)
+    packet, key = [], []
+    for item, origin in mixed:
+        blind_id = hashlib.sha256(f"{draw.random()} {item.id}".encode()).hexdigest()[:12]
+        row = _reviewer_row(blind_id, item)
+        packet.append(row)
+        key.append({"blind_id": blind_id, "id": item.id, "origin": origin, "item_hash": row["item_hash"]})
+    return packet, key
+
+
+def _reviewer_row(blind_id: str, item: Item) -> dict[str, Any]:
+    shown = {"question": item.question, "choices": list(item.choices), "answer": item.answer}
+    digest = hashlib.sha256(json.dumps(shown, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
+    # Originals may have no worked solution where accepted items always do: a solution would tell them apart.
+    return {"blind_id": blind_id, "item_hash": digest[:16], **shown}
+
+
+def write_blind_packet(pool: Pool, path: Path, *, seed: int) -> Path:
+    """Write the packet and, beside it, the sealed key with the hash of the packet. Returns the key's path."""
+    packet, key = blind_packet(pool, seed=seed)
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in packet)
+    sealed = path.with_name(f"{path.stem}.key.json")
+    document = {
+        "v": 1,
+        "packet_sha256": hashlib.sha256(text.encode()).hexdigest(),
+        "seed": seed,
+        "items": key,
+    }
+    _write(sealed, json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+    _write(path, text)
+    return sealed
