@@ -8,7 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
 
 from benchfill.errors import InputError
 
@@ -26,16 +31,27 @@ class SearchSettings(_Section):
 
     candidates: int = Field(4, ge=1, le=64, description="candidates a round, written in parallel")
     rounds: int = Field(10, ge=1, le=1000, description="rounds a gap before the closest candidate is taken")
-    references: int = Field(16, ge=2, le=200, description="references shown, half below and half above the target")
-    reference_sd: float = Field(0.03, gt=0, description="children serve as references up to this posterior sd of z")
+    references: int = Field(
+        16, ge=2, le=200, description="references shown, half below and half above the target"
+    )
+    reference_sd: float = Field(
+        0.03, gt=0, description="children serve as references up to this posterior sd of z"
+    )
     tolerance: float | None = Field(
-        None, gt=0, le=0.5, description="expected |z - z*| that fills a gap; default min(0.02, 0.05 x gap width)"
+        None,
+        gt=0,
+        le=0.5,
+        description="expected |z - z*| that fills a gap; default min(0.02, 0.05 x gap width)",
     )
     floor_attempts: int = Field(1, ge=1, description="attempts of every model at every judged candidate")
     max_block: int = Field(8, ge=1, description="largest batch: attempts of every model at one candidate")
     max_attempts: int = Field(256, ge=1, description="attempts of one model at one candidate, at most")
-    prior_scale: float = Field(0.15, gt=0, description="scale (z) of the Student t (4 df) prior of a candidate")
-    near_duplicate: float = Field(0.92, gt=0, le=1, description="similarity from which a text counts as a copy")
+    prior_scale: float = Field(
+        0.15, gt=0, description="scale (z) of the Student t (4 df) prior of a candidate"
+    )
+    near_duplicate: float = Field(
+        0.92, gt=0, le=1, description="similarity from which a text counts as a copy"
+    )
     max_turns: int = Field(6, ge=2, description="model turns of one rewrite")
     max_refusals: int = Field(2, ge=0, description="refused submissions that are returned to the rewriter")
     concurrency: int = Field(16, ge=1, le=1024, description="calls in flight at one endpoint")
@@ -98,7 +114,9 @@ def load_settings(**flags: Any) -> Settings:
             kind="settings",
         ) from None
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{SETTINGS_FILE} is not TOML: {error}.", kind="settings", path=SETTINGS_FILE) from None
+        raise InputError(
+            f"{SETTINGS_FILE} is not TOML: {error}.", kind="settings", path=SETTINGS_FILE
+        ) from None
 
 
 def benchfill_home() -> Path:

@@ -16,7 +16,9 @@ def export(
     blind: Annotated[
         bool, typer.Option("--blind", help="A packet for one reviewer: nothing tells origin or difficulty.")
     ] = False,
-    seed: Annotated[int | None, typer.Option("--seed", help="Order of the blind packet; default the run's.")] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Order of the blind packet; default the run's.")
+    ] = None,
 ) -> None:
     """Write the accepted items, one JSON object a line, with difficulty, lineage and judgement.
 
@@ -37,7 +39,9 @@ def export(
         rows = accepted_items(pool)
         if blind:
             sealed = write_blind_packet(pool, out, seed=pool.run().seed if seed is None else seed)
-            typer.echo(f"{out}: {2 * len(rows)} items at most, half of them original. Sealed key: {sealed}", err=True)
+            typer.echo(
+                f"{out}: {2 * len(rows)} items at most, half of them original. Sealed key: {sealed}", err=True
+            )
         else:
             write_jsonl(out, rows)
             typer.echo(f"{out}: {len(rows)} accepted items of run {folder.name}.", err=True)

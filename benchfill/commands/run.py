@@ -13,24 +13,41 @@ __all__ = ["run"]
 
 
 def run(
-    gaps: Annotated[int | None, typer.Option("--gaps", help="Fill the N largest gaps (3 when nothing is named).")] = None,
-    gap: Annotated[str | None, typer.Option("--gap", metavar="LO,HI", help="Fill this gap, ends in z.")] = None,
+    gaps: Annotated[
+        int | None, typer.Option("--gaps", help="Fill the N largest gaps (3 when nothing is named).")
+    ] = None,
+    gap: Annotated[
+        str | None, typer.Option("--gap", metavar="LO,HI", help="Fill this gap, ends in z.")
+    ] = None,
     target: Annotated[float | None, typer.Option("--target", help="Fill at this place, in z.")] = None,
     items: Annotated[Path | None, typer.Option("--items", help="Items of the benchmark (JSONL).")] = None,
-    responses: Annotated[Path | None, typer.Option("--responses", help="Its response log (CSV or JSONL).")] = None,
+    responses: Annotated[
+        Path | None, typer.Option("--responses", help="Its response log (CSV or JSONL).")
+    ] = None,
     world: Annotated[
-        str, typer.Option("--world", help="Embedded endpoint: simulated (sample benchmark) or replay (logged answers).")
+        str,
+        typer.Option(
+            "--world", help="Embedded endpoint: simulated (sample benchmark) or replay (logged answers)."
+        ),
     ] = "simulated",
-    bank_items: Annotated[Path | None, typer.Option("--bank-items", help="Replay: further items to choose from.")] = None,
-    bank_responses: Annotated[Path | None, typer.Option("--bank-responses", help="Replay: their response log.")] = None,
+    bank_items: Annotated[
+        Path | None, typer.Option("--bank-items", help="Replay: further items to choose from.")
+    ] = None,
+    bank_responses: Annotated[
+        Path | None, typer.Option("--bank-responses", help="Replay: their response log.")
+    ] = None,
     map_: Annotated[
-        list[str] | None, typer.Option("--map", metavar="FIELD=PATH", help="Name of a field, e.g. question=doc.problem.")
+        list[str] | None,
+        typer.Option("--map", metavar="FIELD=PATH", help="Name of a field, e.g. question=doc.problem."),
     ] = None,
     name: Annotated[str | None, typer.Option("--name", help="Name of the run, else made up.")] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Same seed, same run.", envvar="BENCHFILL_SEED")] = 1,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, help="Same seed, same run.", envvar="BENCHFILL_SEED")
+    ] = 1,
     rounds: Annotated[int | None, typer.Option("--rounds", help="Rounds a gap at most.")] = None,
     tolerance: Annotated[
-        float | None, typer.Option("--tolerance", help="Expected |z - z*| that fills a gap [min(0.02, 0.05 x width)].")
+        float | None,
+        typer.Option("--tolerance", help="Expected |z - z*| that fills a gap [min(0.02, 0.05 x width)]."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Events as NDJSON on stdout.")] = False,
 ) -> None:

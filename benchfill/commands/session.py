@@ -28,12 +28,14 @@ def _version(wanted: bool) -> None:
 
 
 def main_callback(
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.", envvar="BENCHFILL_DEBUG")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show tracebacks of errors.", envvar="BENCHFILL_DEBUG")
+    ] = False,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    global _debug  # noqa: PLW0603 - the one switch that an error handler outside of any command must see
+    global _debug
     _debug = debug
 
 

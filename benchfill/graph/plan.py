@@ -49,9 +49,13 @@ class GapRequest:
             raise InputError(f"--gaps {self.count} asks for nothing.", "Use a number from 1 on.")
         places = [*(self.interval or ()), *([] if self.target is None else [self.target])]
         if any(not 0.0 <= place <= 1.0 for place in places):
-            raise InputError(f"{places} is off the axis.", "Places are z, from 0 (easiest item) to 1 (hardest).")
+            raise InputError(
+                f"{places} is off the axis.", "Places are z, from 0 (easiest item) to 1 (hardest)."
+            )
         if self.interval is not None and not self.interval[0] < self.interval[1]:
-            raise InputError(f"--gap {self.interval[0]:g},{self.interval[1]:g} is empty.", "Give LO,HI with LO < HI.")
+            raise InputError(
+                f"--gap {self.interval[0]:g},{self.interval[1]:g} is empty.", "Give LO,HI with LO < HI."
+            )
 
 
 def plan_gaps(
@@ -88,7 +92,8 @@ def plan_gaps(
         around = next(gap for gap in gaps if gap.lo <= target <= gap.hi)
         chosen = [Gap(lo=around.lo, hi=around.hi, width=around.width, target=target)]
     return [
-        _row(number, gap, scale=scale, theta=theta, settings=settings) for number, gap in enumerate(chosen, start=1)
+        _row(number, gap, scale=scale, theta=theta, settings=settings)
+        for number, gap in enumerate(chosen, start=1)
     ]
 
 

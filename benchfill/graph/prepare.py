@@ -103,7 +103,10 @@ def read_inputs(
                 "Leave --items and --responses away, or use --world replay with a bank of answered items.",
             )
         sample = files("benchfill.worlds.simulated") / "sample"
-        return Inputs(world, _benchmark("sample", Path(str(sample / "items.jsonl")), Path(str(sample / "responses.csv"))))
+        return Inputs(
+            world,
+            _benchmark("sample", Path(str(sample / "items.jsonl")), Path(str(sample / "responses.csv"))),
+        )
     named = {
         "--items": items,
         "--responses": responses,
@@ -112,7 +115,9 @@ def read_inputs(
     }
     missing = [flag for flag, path in named.items() if path is None]
     if missing or items is None or responses is None or bank_items is None or bank_responses is None:
-        raise InputError(f"The replay world needs {', '.join(missing)}.", "It replays logged answers to real items.")
+        raise InputError(
+            f"The replay world needs {', '.join(missing)}.", "It replays logged answers to real items."
+        )
     benchmark = _benchmark(items.stem, items, responses, mapping)
     bank = _benchmark(bank_items.stem, bank_items, bank_responses, mapping)
     return _replay_inputs(benchmark, bank, min_attempts)
@@ -131,15 +136,15 @@ def _benchmark(name: str, items: Path, responses: Path, mapping: dict[str, str] 
 def _replay_inputs(benchmark: Benchmark, bank: Benchmark, min_attempts: int) -> Inputs:
     """Both logs over the models that they share and that have attempts enough in the bank."""
     shared = [model for model in benchmark.log.models if model in set(bank.log.models)]
-    fewest = {
-        model: int(bank.log.attempts[bank.log.models.index(model)].min()) for model in shared
-    }
+    fewest = {model: int(bank.log.attempts[bank.log.models.index(model)].min()) for model in shared}
     models = [model for model in shared if fewest[model] >= min_attempts]
     left_out = sorted(set(benchmark.log.models) - set(models))
     notes = [*benchmark.notes, *bank.notes]
     if left_out:
         reasons = ", ".join(f"{model} ({fewest.get(model, 0)})" for model in left_out)
-        notes.append(f"Left out, with fewer than {min_attempts} logged attempts on some bank item: {reasons}.")
+        notes.append(
+            f"Left out, with fewer than {min_attempts} logged attempts on some bank item: {reasons}."
+        )
     if not models:
         raise InputError("No model has enough logged attempts in the bank.", notes[-1], kind="no_models")
     both = set(benchmark.log.items) & set(bank.log.items)
@@ -251,4 +256,3 @@ def make_plan(pool: Pool, request: GapRequest, settings: Settings) -> None:
 def original_places(pool: Pool) -> list[float]:
     """z of the original items, by id."""
     return [estimate.z for estimate in pool.estimates().values() if estimate.source == "offline"]
-

@@ -29,7 +29,11 @@ def references(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
     }
     chosen = choose_references(known, gap.target, search.settings.references)
     search.emit(
-        "round_started", gap=gap.gap, round=state["round"], parents=list(state["parents"]), references=len(chosen)
+        "round_started",
+        gap=gap.gap,
+        round=state["round"],
+        parents=list(state["parents"]),
+        references=len(chosen),
     )
     return {"references": chosen}
 
@@ -39,7 +43,9 @@ def choose_references(known: dict[str, Estimate], target: float, count: int) -> 
 
     A side that is too short is filled up from the other one.
     """
-    below = sorted((item for item in known if known[item].z <= target), key=lambda item: (-known[item].z, item))
+    below = sorted(
+        (item for item in known if known[item].z <= target), key=lambda item: (-known[item].z, item)
+    )
     above = sorted((item for item in known if known[item].z > target), key=lambda item: (known[item].z, item))
     half = count // 2
     take_below = max(half, count - len(above))

@@ -28,7 +28,8 @@ def retrieve(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
             tolerance=gap.tolerance,
         )
     children = {
-        str(candidate.item): candidate.item is not None and (candidate.gap, candidate.round) < (gap.gap, state["round"])
+        str(candidate.item): candidate.item is not None
+        and (candidate.gap, candidate.round) < (gap.gap, state["round"])
         for candidate in search.pool.candidates()
     }
     known = {

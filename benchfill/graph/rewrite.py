@@ -134,7 +134,12 @@ def _keep(
     )
     search.pool.save_candidate(candidate, item)
     search.emit(
-        "candidate", gap=task["gap"], round=task["round"], candidate=name, status=status, reason=result.failure
+        "candidate",
+        gap=task["gap"],
+        round=task["round"],
+        candidate=name,
+        status=status,
+        reason=result.failure,
     )
 
 

@@ -52,7 +52,11 @@ def create_run(
         with pool.database.transaction():
             benchmark = inputs.benchmark
             pool.save_benchmark(
-                benchmark.fingerprint, benchmark.name, benchmark.items, benchmark.log.models, benchmark.responses()
+                benchmark.fingerprint,
+                benchmark.name,
+                benchmark.items,
+                benchmark.log.models,
+                benchmark.responses(),
             )
             pool.save_run(
                 RunRow(

@@ -112,14 +112,18 @@ class Pool:
                     "id": fingerprint,
                     "name": name,
                     "models": _text(list(models)),
-                    "responses": _text({item: [list(cell) for cell in cells] for item, cells in responses.items()}),
+                    "responses": _text(
+                        {item: [list(cell) for cell in cells] for item, cells in responses.items()}
+                    ),
                 },
                 pk="id",
             )
 
     def benchmark(self) -> tuple[str, str, list[str], dict[str, list[list[int]]]] | None:
         """Fingerprint, name, models and ``{item: [[correct, attempts] a model]}``; None before it is saved."""
-        row = self.database.connection.execute("SELECT id, name, models, responses FROM benchmarks").fetchone()
+        row = self.database.connection.execute(
+            "SELECT id, name, models, responses FROM benchmarks"
+        ).fetchone()
         return None if row is None else (row[0], row[1], json.loads(row[2]), json.loads(row[3]))
 
     def save_scale(self, scale: ScaleRow, estimates: Iterable[Estimate]) -> None:

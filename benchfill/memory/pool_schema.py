@@ -74,7 +74,7 @@ CREATE TABLE candidates (
     parent TEXT NOT NULL,
     reference_ids TEXT NOT NULL,    -- JSON list
     rationale TEXT NOT NULL,
-    status TEXT NOT NULL,           -- submitted | no_submission | refused | rejected | not_judged | calibrating | dropped | accepted
+    status TEXT NOT NULL,           -- records.CandidateStatus
     reason TEXT NOT NULL,
     refusals TEXT NOT NULL,         -- JSON list of {reason, detail}
     prompt_version TEXT NOT NULL,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import sys
 from collections.abc import Iterator
@@ -143,7 +142,7 @@ def list_runs(home: Path) -> list[RunFolder]:
 def _touched(run: RunFolder) -> float:
     # The WAL holds the newest writes until SQLite folds it into the file.
     files = (run.memory, run.memory.with_name(run.memory.name + "-wal"))
-    return max(os.stat(file).st_mtime for file in files if file.exists())
+    return max(file.stat().st_mtime for file in files if file.exists())
 
 
 def find_run(home: Path, name: str | None) -> RunFolder:
