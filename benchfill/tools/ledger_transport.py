@@ -1,0 +1,231 @@
+"""The HTTP transport below the model client: what was paid for once is never asked again.
+
+A request's key is looked up in the ledger; on a miss the request goes out, the whole body is read and, when
+it is a usable reply, committed before anyone above sees it. So a killed process repeats at most the calls
+that were in flight, and raw bodies keep what parsers drop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import time
+from dataclasses import dataclass
+from typing import Protocol
+from urllib.parse import urlsplit
+
+import httpx2
+
+from benchfill.call import StoredCall, StoredReply
+from benchfill.errors import BenchfillError, CallFailed, RetryableCall
+from benchfill.tools.endpoint import Endpoint
+from benchfill.tools.meter import Meter
+from benchfill.tools.reply_body import fault_of, reported_usage
+
+__all__ = ["EXCHANGE_HEADER", "CallLedger", "Exchange", "LedgerTransport", "call_key"]
+
+# Carries the number of the exchange, and so its sample tag, from the client to this transport; never sent.
+EXCHANGE_HEADER = "x-benchfill-exchange"
+# What goes out besides the body. The OpenAI client adds the user's organisation and project from the
+# environment and a description of this machine: nothing that another provider should be told.
+SENT_HEADERS = frozenset(
+    {"host", "content-length", "content-type", "accept", "accept-encoding", "connection"}
+)
+
+# A server may echo a bad key. Placeholders such as "EMPTY" are shorter, and words a reply may well contain.
+SECRET_BYTES = 12
+
+
+class CallLedger(Protocol):
+    """What the transport needs of a ledger."""
+
+    def look_up(self, key: str) -> StoredReply | None: ...
+
+    def commit(self, call: StoredCall) -> bool: ...
+
+    def commit_failure(self, call: StoredCall) -> None: ...
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One try of one call: what the client hands down, and what the transport hands up beside the response.
+
+    Parameters
+    ----------
+    tag
+        The sample tag: two calls that differ in nothing else are two samples.
+    tries
+        Which try this is, from 1.
+    key
+        Filled in: the key of the call.
+    body
+        Filled in: the raw body of a usable reply.
+    from_ledger
+        Filled in: whether it was served without asking.
+    error
+        Filled in: why there is no usable reply, sorted into what the caller may do.
+    """
+
+    tag: str
+    tries: int = 1
+    key: str = ""
+    body: bytes | None = None
+    from_ledger: bool = False
+    error: BenchfillError | None = None
+
+
+class LedgerTransport(httpx2.AsyncBaseTransport):
+    """An asynchronous transport for one model at one endpoint, in one role of one run.
+
+    Parameters
+    ----------
+    inner
+        What really sends.
+    endpoint
+        Where, and under which name and key it is kept.
+    ledger
+        Where usable replies are looked up and committed.
+    meter
+        Counts what is sent.
+    """
+
+    def __init__(
+        self,
+        inner: httpx2.AsyncBaseTransport,
+        *,
+        endpoint: Endpoint,
+        ledger: CallLedger,
+        meter: Meter,
+        role: str,
+        run: str,
+    ) -> None:
+        self._inner = inner
+        self._endpoint = endpoint
+        self._ledger = ledger
+        self._meter = meter
+        self._role, self._run = role, run
+        self._base_path = urlsplit(endpoint.base_url).path.rstrip("/")
+        self._secret = (endpoint.api_key or "").encode()
+        self._exchanges: dict[str, Exchange] = {}
+        self._opened = 0
+
+    def open(self, exchange: Exchange) -> str:
+        """Announce an exchange; the value of :data:`EXCHANGE_HEADER` of its request."""
+        self._opened += 1
+        number = str(self._opened)
+        self._exchanges[number] = exchange
+        return number
+
+    def close(self, number: str) -> None:
+        """Forget an exchange."""
+        del self._exchanges[number]
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        exchange = self._exchanges[request.headers[EXCHANGE_HEADER]]
+        try:
+            return await self._handle(request, exchange)
+        except BenchfillError as error:
+            # The client above wraps what it does not know; the exchange carries the error past it.
+            exchange.error = error
+            raise
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def _handle(self, request: httpx2.Request, exchange: Exchange) -> httpx2.Response:
+        body = await request.aread()
+        path = request.url.path.removeprefix(self._base_path)
+        exchange.key = call_key(request.method, self._endpoint.place, path, body, exchange.tag)
+        stored = self._ledger.look_up(exchange.key)
+        if stored is None:
+            self._strip(request)
+            stored = await self._send(request, body, exchange)
+        else:
+            self._meter.from_ledger += 1
+            exchange.from_ledger = True
+        exchange.body = stored.response
+        headers = {"content-type": stored.content_type}
+        return httpx2.Response(stored.status, headers=headers, content=stored.response, request=request)
+
+    def _strip(self, request: httpx2.Request) -> None:
+        for name in list(request.headers):
+            if name not in SENT_HEADERS and not (name == "authorization" and self._secret):
+                del request.headers[name]
+
+    async def _send(self, request: httpx2.Request, body: bytes, exchange: Exchange) -> StoredReply:
+        """Forward, read the whole body, commit, and raise what is wrong with it."""
+        status, content_type, content = 0, "", b""
+        name, start = self._endpoint.name, time.monotonic()
+        fault: CallFailed | None
+        try:
+            # One limit for the whole try: a body that drips never exceeds the limit of a single read.
+            async with asyncio.timeout(self._endpoint.timeout):
+                response = await self._inner.handle_async_request(request)
+                try:
+                    status, content_type = response.status_code, response.headers.get("content-type", "")
+                    content = await response.aread()
+                finally:
+                    await response.aclose()
+        except asyncio.CancelledError:
+            self._keep(exchange, body, (status, content_type, b""), start, "cancelled")
+            raise
+        except (TimeoutError, httpx2.TimeoutException):
+            fault = RetryableCall(f"{name}: no reply in time", "timeout")
+        except httpx2.ConnectError:
+            fault = RetryableCall(f"{name}: no connection", "unreachable")
+        except (httpx2.TransportError, httpx2.DecodingError) as error:
+            fault = RetryableCall(f"{name}: connection lost ({type(error).__name__})", "connection")
+        else:
+            if len(self._secret) >= SECRET_BYTES:
+                content = content.replace(self._secret, b"***")
+            fault = fault_of(name, status, response.headers, content)
+        reply = (status, content_type, content)
+        if not self._keep(exchange, body, reply, start, "" if fault is None else fault.reason):
+            # Another process was faster with the same call: its reply is the one every later run will see.
+            earlier = self._ledger.look_up(exchange.key)
+            if earlier is not None:
+                return earlier
+        if fault is not None:
+            raise fault
+        return StoredReply(*reply)
+
+    def _keep(
+        self, exchange: Exchange, request: bytes, reply: tuple[int, str, bytes], start: float, fault: str
+    ) -> bool:
+        """Write a request that was sent into the ledger and the meter; False when it was a duplicate."""
+        tokens = reported_usage(reply[2])
+        price = self._endpoint.price(*tokens)
+        self._meter.count_call(tries=exchange.tries, failed=bool(fault), tokens=tokens, price=price)
+        call = StoredCall(
+            key=exchange.key,
+            endpoint=self._endpoint.place,
+            role=self._role,
+            model=self._endpoint.model,
+            run=self._run,
+            tag=exchange.tag,
+            status=reply[0],
+            content_type=reply[1],
+            request=request,
+            response=reply[2],
+            input_tokens=tokens[0],
+            output_tokens=tokens[1],
+            price=price,
+            seconds=time.monotonic() - start,
+            tries=exchange.tries,
+            fault=fault,
+        )
+        if not fault:
+            return self._ledger.commit(call)
+        self._ledger.commit_failure(call)
+        return True
+
+
+def call_key(method: str, place: str, path: str, body: bytes, tag: str) -> str:
+    """What makes two calls the same: sha256 of method, place, path, canonical JSON body and sample tag.
+
+    Timeouts, retries, headers and keys are no part of it, so changing them pays nothing again.
+    """
+    canonical = json.dumps(json.loads(body), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    parts = json.dumps([method, place, path, canonical, tag], ensure_ascii=False)
+    return hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()
