@@ -161,11 +161,11 @@ class SubmitVerdict(BaseModel):
     problems: Annotated[
         list[Problem],
         Field(
-            description="Every problem that applies, empty when there is none. key_wrong: the key is not the "
-            "answer. several_answers: more than one answer can be defended. under_specified: something "
-            "needed is not given. contradictory: the givens cannot all hold. not_self_contained: it needs a figure, "
-            "passage or context that is absent. off_skill: it no longer tests the skill of its subject. "
-            "copy: it restates a known item.",
+            description="Every problem that applies, empty when there is none. key_wrong: the key is not "
+            "the answer. several_answers: more than one answer can be defended. under_specified: something "
+            "needed is not given. contradictory: the givens cannot all hold. not_self_contained: it needs a "
+            "figure, passage or context that is absent. off_skill: it no longer tests the skill of its "
+            "subject. copy: it restates a known item.",
         ),
     ]
     answer: Annotated[

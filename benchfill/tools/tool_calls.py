@@ -68,8 +68,8 @@ def parse_calls(reply: Reply, schemas: Sequence[type[BaseModel]]) -> list[Parsed
     Returns
     -------
     list
-        One entry a call, with ids unique within the reply. Nothing is dropped: a tool submitted twice is there
-        twice, and by ``first_call`` the first valid one counts.
+        One entry a call, with ids unique within the reply. Nothing is dropped: a tool submitted twice is
+        there twice, and by ``first_call`` the first valid one counts.
     """
     by_name = {tool_name(schema): schema for schema in schemas}
     calls: list[ParsedCall | CallError] = []
