@@ -1,0 +1,110 @@
+"""Settings of a world: rates and noises, checked when the server starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
+
+from benchfill.errors import InputError
+
+__all__ = ["ReplaySettings", "SimulatedSettings", "read_settings"]
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedSettings:
+    """Settings of the simulated world.
+
+    Parameters
+    ----------
+    wrong_key, copy, damaged_json, nothing
+        Rates at which a submission of the rewriter has a wrong key, repeats the parent word for word, goes out
+        as broken JSON, or is left out.
+    look_up
+        Rate at which the rewriter looks up a reference beside its first calculation.
+    aim_sd, aim_bias
+        Spread and bias of the rewriter's aim, on the 0-10 scale of its prompt.
+    judge_error
+        Rate at which the judge errs, half of it in the blind answer and half in the verdict.
+    judge_obeys_text
+        Whether text in front of an item is obeyed by the judge as if it were an instruction.
+    no_answer
+        Rate at which a respondent names no number.
+    latency_ms
+        Milliseconds every reply waits.
+    """
+
+    wrong_key: float = 0.05
+    copy: float = 0.03
+    damaged_json: float = 0.03
+    nothing: float = 0.02
+    look_up: float = 0.2
+    aim_sd: float = 0.2
+    aim_bias: float = 0.0
+    judge_error: float = 0.02
+    judge_obeys_text: bool = False
+    no_answer: float = 0.0
+    latency_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaySettings:
+    """Settings of the replay world.
+
+    Parameters
+    ----------
+    guess_correlation
+        Correlation of the rewriter's guess of an item's difficulty with its success rate (logit, sign changed).
+    judge_error
+        Rate at which the judge errs, half of it in the blind answer and half in the verdict.
+    seed
+        Seed of the noise of the guesses.
+    latency_ms
+        Milliseconds every reply waits.
+    """
+
+    guess_correlation: float = 0.9
+    judge_error: float = 0.02
+    seed: int = 0
+    latency_ms: float = 0.0
+
+
+_RATES = {
+    "wrong_key",
+    "copy",
+    "damaged_json",
+    "nothing",
+    "look_up",
+    "judge_error",
+    "no_answer",
+    "guess_correlation",
+}
+S = TypeVar("S", SimulatedSettings, ReplaySettings)
+
+
+def read_settings(kind: type[S], given: Mapping[str, Any]) -> S:
+    """Settings of a world from a mapping, absent ones at their defaults.
+
+    Raises
+    ------
+    InputError
+        A setting is unknown, of the wrong type, or a rate outside [0, 1].
+    """
+    known = {field.name: field for field in fields(kind)}
+    for name, value in given.items():
+        if name not in known:
+            raise InputError(f"unknown setting of the world: {name}.", f"Known are {', '.join(known)}.")
+        default = known[name].default
+        if isinstance(default, bool) or isinstance(value, bool):
+            fits = isinstance(default, bool) and isinstance(value, bool)
+        elif isinstance(default, int):
+            fits = isinstance(value, int) and value >= 0
+        else:
+            fits = isinstance(value, int | float)
+        if not fits:
+            raise InputError(f"the setting {name} of the world has the wrong type: {value!r}.")
+        if name in _RATES and not 0 <= value <= 1:
+            raise InputError(f"the setting {name} of the world must lie between 0 and 1, not {value}.")
+        if name in ("aim_sd", "latency_ms") and value < 0:
+            raise InputError(f"the setting {name} of the world must not be negative.")
+    return kind(**given)
