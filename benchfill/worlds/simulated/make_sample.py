@@ -23,6 +23,7 @@ from benchfill.worlds.simulated.respondents import RESPONDENTS, answer_number, s
 __all__ = ["ATTEMPTS", "SEED", "fit", "main", "sample_items", "sample_log"]
 
 SEED = 20
+LOG_SEED = 5
 ATTEMPTS = 64
 CANDIDATES = 4000
 MOST_STEPS = 6
@@ -146,7 +147,7 @@ def sample_log(items: Sequence[Mapping[str, str]]) -> list[tuple[str, str, int, 
     rows = []
     for model in MODELS:
         for item in items:
-            cell = Draws("cell", SEED, model, item["id"]).below(2**40) << 12
+            cell = Draws("cell", LOG_SEED, model, item["id"]).below(2**40) << 12
             answers = [answer_number(model, item["question"], cell | k) for k in range(ATTEMPTS)]
             rows.append((model, item["id"], answers.count(int(item["answer"])), ATTEMPTS))
     return rows
