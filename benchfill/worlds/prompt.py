@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,11 +24,15 @@ class Block:
     body: str
 
 
+def _attributes(text: str | None) -> dict[str, str]:
+    return {name: html.unescape(value) for name, value in _ATTRIBUTE.findall(text or "")}
+
+
 def _blocks(text: str, name: str, nonce: str) -> Iterator[Block]:
     """Blocks of a name under exactly this nonce, so that a tag inside an item's text is only text."""
     tag = re.escape(f"{name}-{nonce}" if nonce else name)
     for match in re.finditer(rf"<{tag}(\s[^<>]*)?>(.*?)</{tag}>", text, re.DOTALL):
-        yield Block(dict(_ATTRIBUTE.findall(match.group(1) or "")), match.group(2))
+        yield Block(_attributes(match.group(1)), match.group(2))
 
 
 def _part(text: str, name: str, nonce: str) -> str:
@@ -103,7 +108,7 @@ def read_rewrite(request: ChatRequest) -> RewritePrompt | None:
         if task is None:
             continue
         nonce = task["nonce"] or ""
-        given = dict(_ATTRIBUTE.findall(task["attributes"] or ""))
+        given = _attributes(task["attributes"])
         target = _float(given.get("target"))
         parents = list(_blocks(text, "parent", nonce))
         if target is None or not parents:
