@@ -25,6 +25,8 @@ def shared_folder() -> Path | None:
 def shared() -> Path:
     folder = shared_folder()
     if folder is None:
+        if os.environ.get("BENCHFILL_REQUIRE_SHARED"):
+            pytest.fail("the shared data and cases are required and absent")
         pytest.skip("the shared data and cases are absent (set BENCHFILL_SHARED)")
     return folder
 
@@ -48,7 +50,7 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Runs, ledger and settings of a test live in its own folder, and no variable of the user's leaks in."""
     home = tmp_path / "benchfill-home"
     for name in list(os.environ):
-        if name.startswith("BENCHFILL_") and name not in {"BENCHFILL_SHARED"}:
+        if name.startswith("BENCHFILL_") and name not in {"BENCHFILL_SHARED", "BENCHFILL_REQUIRE_SHARED"}:
             monkeypatch.delenv(name)
     for name in ("LANGSMITH_TRACING", "LANGCHAIN_TRACING_V2"):
         monkeypatch.delenv(name, raising=False)

@@ -1,0 +1,109 @@
+"""Which parents and references a round gets, and which gaps a run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchfill.calibration.scale import Scale
+from benchfill.errors import InputError
+from benchfill.graph.plan import GapRequest, gap_figures, plan_gaps
+from benchfill.graph.references import choose_references
+from benchfill.graph.retrieve import choose_parents
+from benchfill.memory.records import Estimate
+from benchfill.settings import SearchSettings
+
+
+def estimate(item: str, z: float, *, sd: float = 0.01, online: bool = False) -> Estimate:
+    return Estimate(
+        item=item, scale="s", source="online" if online else "offline", b=z, b_sd=sd, z=z, z_sd=sd,
+        z_lo90=z - sd, z_hi90=z + sd, attempts=1,
+    )  # fmt: skip
+
+
+def pool(*estimates: Estimate) -> dict[str, Estimate]:
+    return {each.item: each for each in estimates}
+
+
+def test_references_are_the_nearest_on_both_sides_by_ascending_difficulty():
+    known = pool(*(estimate(f"i{n:02d}", n / 20) for n in range(21)))
+    assert choose_references(known, 0.52, 4) == ["i09", "i10", "i11", "i12"]
+
+
+def test_a_short_side_is_filled_up_from_the_other():
+    known = pool(*(estimate(f"i{n}", z) for n, z in enumerate([0.1, 0.2, 0.3, 0.9])))
+    assert choose_references(known, 0.8, 4) == ["i0", "i1", "i2", "i3"]
+    assert choose_references(known, 0.8, 3) == ["i1", "i2", "i3"]
+    assert choose_references(known, 1.0, 2) == ["i2", "i3"]
+
+
+def test_parents_are_nearest_and_differ():
+    known = pool(*(estimate(f"i{n}", z) for n, z in enumerate([0.1, 0.3, 0.45, 0.7, 0.95])))
+    assert choose_parents(known, 0.5, 3) == ["i2", "i1", "i3"]
+
+
+def test_a_hardly_measured_child_is_not_taken_for_near():
+    known = pool(estimate("sure", 0.45), estimate("o", 0.9), estimate("vague", 0.5, sd=0.2, online=True))
+    assert choose_parents(known, 0.5, 2)[0] == "sure"
+
+
+def test_one_parent_in_four_is_an_original():
+    children = [estimate(f"c{n}", 0.5 + n / 1000, online=True) for n in range(6)]
+    chosen = choose_parents(pool(estimate("o1", 0.1), *children), 0.5, 4)
+    assert "o1" in chosen
+    assert len(set(chosen)) == 4
+
+
+def test_fewer_items_than_writers_share_parents():
+    assert choose_parents(pool(estimate("a", 0.1), estimate("b", 0.9)), 0.2, 3) == ["a", "b", "a"]
+
+
+SCALE = Scale("minmax", -5.0, 5.0)
+THETA = np.linspace(-4, 4, 12)
+
+
+def plan(request: GapRequest, z=(0.0, 0.1, 0.4, 0.5, 0.95, 1.0), **settings):
+    return plan_gaps(z, request, scale=SCALE, theta=THETA, settings=SearchSettings(**settings))
+
+
+def test_the_largest_gaps_come_first_with_their_midpoints():
+    rows = plan(GapRequest(count=2))
+    assert [(row.gap, row.lo, row.hi) for row in rows] == [(1, 0.5, 0.95), (2, 0.1, 0.4)]
+    assert [row.target for row in rows] == pytest.approx([0.725, 0.25])
+
+
+def test_the_tolerance_is_a_twentieth_of_the_gap_and_never_above_two_percent():
+    rows = plan(GapRequest(count=2))
+    assert [row.tolerance for row in rows] == pytest.approx([0.02, 0.015])
+    assert plan(GapRequest(count=1), tolerance=0.007)[0].tolerance == 0.007
+
+
+def test_a_target_takes_the_gap_that_holds_it_and_an_interval_itself():
+    (row,) = plan(GapRequest(target=0.7))
+    assert (row.lo, row.hi, row.target) == (0.5, 0.95, 0.7)
+    (row,) = plan(GapRequest(interval=(0.2, 0.3)))
+    assert (row.lo, row.hi, row.target) == (0.2, 0.3, 0.25)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {},
+        {"count": 2, "target": 0.5},
+        {"count": 0},
+        {"target": 1.5},
+        {"interval": (0.6, 0.5)},
+        {"interval": (-0.1, 0.5)},
+        {"target": float("nan")},
+    ],
+)
+def test_impossible_requests_are_refused(bad):
+    with pytest.raises(InputError):
+        GapRequest(**bad)
+
+
+def test_gap_figures_of_a_hand_made_benchmark():
+    figures = gap_figures([0.0, 0.5, 1.0])
+    assert figures == pytest.approx({"max_gap": 0.5, "top3_sum": 1.0})
+    assert gap_figures([0.0, 0.5, 1.0], [0.25])["top3_sum"] == pytest.approx(1.0)
+    assert gap_figures([0.0, 0.5, 1.0], [0.25, 0.75])["top3_sum"] == pytest.approx(0.75)

@@ -1,0 +1,176 @@
+"""The memory of one run: what goes in comes out, twice is once, and a run is held by one process."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchfill.errors import InputError
+from benchfill.item import Item
+from benchfill.memory.export import accepted_items, blind_packet, write_blind_packet, write_jsonl
+from benchfill.memory.pool import Pool
+from benchfill.memory.records import AttemptRow, Candidate, Estimate, GapRow, JudgementRow, RunRow, ScaleRow
+from benchfill.memory.runs import RunFolder, find_run, list_runs, make_run_folder, run_name_from_seed
+
+ITEM = Item("bf-1", "¿Cuánto es 2+3? 二加三", "5", "2+3=5", extra={"source": {"page": 3}})
+CANDIDATE = Candidate(
+    id="g1r01w1", item="bf-1", gap=1, round=1, writer=1, target=0.5, parent="o1", reference_ids=["o1", "o2"],
+    status="accepted", rewriter="rewriter", judge="judge", prompt_version="v1", prompt_hashes={"a.md": "ff"},
+    rationale="harder", calls=3, refusals=[{"reason": "copy", "detail": "same"}],
+)  # fmt: skip
+SCALE = ScaleRow(
+    "frozen", "minmax", -3.0, 4.0, "nuts", 1, ["m"], [0.0], [[0.0]], {"passed": True}, {"pymc": "x"}
+)
+
+
+def estimate(item: str, source: str = "online") -> Estimate:
+    return Estimate(item, "frozen", source, 0.5, 0.1, 0.5, 0.01, 0.48, 0.52, 20, None, 0.008)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def pool(tmp_path: Path):
+    pool = Pool(tmp_path / "memory.sqlite")
+    originals = [Item(f"o{n}", f"Question {n}?", str(n), extra={"tag": n}) for n in range(1, 6)]
+    pool.save_benchmark("f", "bench", originals, ["m"], {item.id: [[1, 2]] for item in originals})
+    pool.save_scale(SCALE, [estimate(item.id, "offline") for item in originals])
+    pool.save_candidate(CANDIDATE, ITEM)
+    pool.save_estimates([estimate("bf-1")])
+    pool.save_judgement(JudgementRow("g1r01w1", "accepted", "5", True, True, [], "fine", 4))
+    pool.save_attempts(
+        [
+            AttemptRow("bf-1", "m", 0, "correct", "", "5"),
+            AttemptRow("bf-1", "m", 1, "missing", "timeout", None),
+            AttemptRow("bf-1", "m", 2, "wrong", "", "6"),
+        ]
+    )
+    pool.save_gaps([GapRow(1, 0.4, 0.6, 0.5, 0.01, 100, "filled", "g1r01w1", 1)])
+    yield pool
+    pool.close()
+
+
+def test_rows_come_back_as_they_went_in(pool: Pool):
+    assert pool.item("bf-1") == ITEM
+    assert pool.candidate("g1r01w1") == CANDIDATE
+    assert pool.scale() == SCALE
+    assert pool.benchmark() == ("f", "bench", ["m"], {f"o{n}": [[1, 2]] for n in range(1, 6)})
+    assert pool.estimates()["bf-1"] == estimate("bf-1")
+    assert [row.attempt for row in pool.attempts("bf-1", below=2)] == [0, 1]
+    assert pool.judgements()["g1r01w1"].blind_agrees is True
+    assert [item.id for item in pool.items("original")] == ["o1", "o2", "o3", "o4", "o5"]
+
+
+def test_the_same_rows_again_change_nothing(pool: Pool):
+    before = pool.database.connection.execute("SELECT count(*) FROM attempts").fetchone()
+    pool.save_attempts([AttemptRow("bf-1", "m", 0, "correct", "", "5")])
+    pool.save_candidate(CANDIDATE, ITEM)
+    assert pool.database.connection.execute("SELECT count(*) FROM attempts").fetchone() == before
+    assert len(pool.candidates()) == 1
+
+
+def test_a_failed_transaction_leaves_nothing_half_written(pool: Pool):
+    class Broken(Exception):
+        pass
+
+    def half() -> None:
+        with pool.database.transaction():
+            pool.save_gaps([GapRow(2, 0.1, 0.2, 0.15, 0.01, 5)])
+            raise Broken
+
+    with pytest.raises(Broken):
+        half()
+    assert [gap.gap for gap in pool.gaps()] == [1]
+
+
+def test_an_empty_memory_has_no_run(tmp_path: Path):
+    pool = Pool(tmp_path / "m.sqlite")
+    with pytest.raises(InputError, match="stopped before it began"):
+        pool.run()
+    pool.save_run(RunRow("r", 1, "simulated", "0", {"a": 1}, {"count": 3}))
+    pool.save_run(dataclasses.replace(pool.run(), status="finished", summary={"gaps": []}))
+    assert pool.run().summary == {"gaps": []}
+    pool.close()
+
+
+def test_export_tells_everything_and_counts_missing_apart(pool: Pool):
+    (row,) = accepted_items(pool)
+    assert (row["id"], row["answer"], row["z"], row["status"]) == ("bf-1", "5", 0.5, "filled")
+    assert row["attempts"] == {"m": {"correct": 1, "wrong": 1, "missing": {"timeout": 1}}}
+    assert row["lineage"]["references"] == ["o1", "o2"]
+    assert row["judgement"]["blind_answer"] == "5"
+    json.dumps(row, allow_nan=False)
+
+
+def test_export_is_the_same_bytes_again_and_keeps_scripts(pool: Pool, tmp_path: Path):
+    first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    write_jsonl(first, accepted_items(pool))
+    write_jsonl(second, accepted_items(pool))
+    assert first.read_bytes() == second.read_bytes()
+    assert "二加三" in first.read_text(encoding="utf-8")
+    assert not list(tmp_path.glob("*.unfinished"))
+
+
+def test_a_file_that_cannot_be_written_is_one_line(pool: Pool, tmp_path: Path):
+    with pytest.raises(InputError, match="cannot be written"):
+        write_jsonl(tmp_path / "no" / "such" / "folder.jsonl", [])
+
+
+def test_a_blind_packet_tells_neither_origin_nor_difficulty(pool: Pool, tmp_path: Path):
+    packet, key = blind_packet(pool, seed=3)
+    assert {row["origin"] for row in key} == {"candidate", "original"}
+    assert len(packet) == 2
+    for row in packet:
+        assert set(row) == {"blind_id", "item_hash", "question", "choices", "answer"}
+    text = json.dumps(packet)
+    assert all(word not in text for word in ("bf-1", "o1", "candidate", "original", "z"))
+    assert blind_packet(pool, seed=3) == (packet, key)
+    sealed = write_blind_packet(pool, tmp_path / "packet.jsonl", seed=3)
+    document = json.loads(sealed.read_text())
+    import hashlib
+
+    assert document["packet_sha256"] == hashlib.sha256((tmp_path / "packet.jsonl").read_bytes()).hexdigest()
+
+
+def test_run_folders_have_one_owner_and_one_name(tmp_path: Path):
+    folder = make_run_folder(tmp_path, "first")
+    assert folder.path.stat().st_mode & 0o077 == 0
+    with pytest.raises(InputError, match="a run first already"):
+        make_run_folder(tmp_path, "first")
+    for bad in ("", "../up", "a/b", "-x", "a" * 65):
+        with pytest.raises(InputError, match="cannot be called"):
+            make_run_folder(tmp_path, bad)
+    assert list_runs(tmp_path) == []
+    Pool(folder.memory).close()
+    assert [run.name for run in list_runs(tmp_path)] == ["first"]
+    assert find_run(tmp_path, None) == folder
+    with pytest.raises(InputError, match="There is no run other"):
+        find_run(tmp_path, "other")
+
+
+def test_made_up_names_are_free(tmp_path: Path):
+    name = run_name_from_seed(tmp_path, 1)
+    make_run_folder(tmp_path, name)
+    assert run_name_from_seed(tmp_path, 1) == f"{name}-2"
+
+
+def test_a_second_process_is_refused(tmp_path: Path):
+    folder = make_run_folder(tmp_path, "held")
+    script = (
+        "import sys, pathlib; from benchfill.memory.runs import RunFolder\n"
+        f"with RunFolder(pathlib.Path({str(folder.path)!r})).lock():\n"
+        "    print('held', flush=True); sys.stdin.read()\n"
+    )
+    holder = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert holder.stdout is not None
+    assert holder.stdout.readline().strip() == b"held"
+    with pytest.raises(InputError, match="in use by another process"), RunFolder(folder.path).lock():
+        pass
+    # However the holder ends, the lock ends with it.
+    holder.kill()
+    holder.communicate()
+    with RunFolder(folder.path).lock():
+        pass
