@@ -1,0 +1,224 @@
+"""Tables: the plan of a run, what came of it, and the lists of runs and candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from benchfill.display.text import (
+    amount,
+    cost,
+    counted,
+    deviation,
+    duration,
+    interval,
+    number,
+    plain_text,
+)
+
+__all__ = [
+    "STATUS_STYLE",
+    "coverage_table",
+    "plan_table",
+    "print_table",
+    "result_table",
+    "runs_table",
+    "status_tables",
+    "totals_line",
+]
+
+Row = Mapping[str, Any]
+
+STATUS_STYLE = {
+    "filled": "green",
+    "accepted": "green",
+    "done": "green",
+    "accepted_outside_tolerance": "yellow",
+    "calibrating": "cyan",
+    "searching": "cyan",
+    "unfilled": "red",
+    "refused": "red",
+    "rejected": "red",
+    "failed": "red",
+    "skipped": "dim",
+    "dropped": "dim",
+    "planned": "dim",
+}
+
+
+def plan_table(gaps: Sequence[Row]) -> Table:
+    """What will be searched, before anything is asked."""
+    table = _table(
+        "Plan", "gap", "from", "to", "width", "target", "tolerance", "expected attempts", right=True
+    )
+    for gap in gaps:
+        expected = gap.get("expected_attempts")
+        table.add_row(
+            str(gap["gap"]),
+            number(gap["lo"]),
+            number(gap["hi"]),
+            number(gap["width"]),
+            number(gap["target"]),
+            deviation(gap.get("tolerance")),
+            "-" if expected is None else f"{expected:,.0f}",
+        )
+    return table
+
+
+def result_table(gaps: Sequence[Row]) -> Table:
+    """What came of each gap."""
+    table = _table(
+        "Result", "gap", "target", "item", "z", "90% interval", "expected deviation", "attempts", "status"
+    )
+    for gap in gaps:
+        table.add_row(
+            str(gap["gap"]),
+            number(gap["target"]),
+            _text(gap["accepted"]),
+            *_place(gap),
+            deviation(gap["expected_deviation"]),
+            f"{gap['attempts']:,}",
+            _status(gap["status"]),
+        )
+    return table
+
+
+def coverage_table(before: Row, after: Row, oracle: Row) -> Table:
+    """Gaps of the benchmark before and after, beside an oracle that hits every midpoint."""
+    table = _table("Coverage", "", "before", "after", "oracle", "share of the oracle's reduction", right=True)
+    table.columns[0].justify = "left"
+    for label, name in (("Max Gap", "max_gap"), ("top-3 gap sum", "top3_sum")):
+        values = (before[name], after[name], oracle[name])
+        share = "-"
+        if None not in values and before[name] > oracle[name]:
+            share = f"{100 * (before[name] - after[name]) / (before[name] - oracle[name]):.1f}%"
+        table.add_row(label, *(number(value) for value in values), share)
+    return table
+
+
+def totals_line(totals: Row) -> str:
+    """What the run took."""
+    parts = [
+        f"{counted(totals['calls'], 'call')} ({totals['from_ledger']:,} from the ledger)",
+        counted(totals["attempts"], "attempt"),
+        f"{amount(totals['tokens_in'])} tokens in, {amount(totals['tokens_out'])} out",
+        cost(totals["cost"]),
+        f"{duration(totals['elapsed'])} elapsed",
+    ]
+    return " | ".join(parts)
+
+
+def runs_table(runs: Sequence[Row]) -> Table:
+    """Runs, one a row: `run, status, world, seed, filled, gaps, calls, cost`; what is absent is shown as "-"."""
+    table = _table("", "run", "status", "world", "seed", "filled", "calls", "cost")
+    for run in runs:
+        filled, gaps = run.get("filled"), run.get("gaps")
+        price = run.get("cost")
+        table.add_row(
+            _text(run["run"]),
+            _status(run.get("status")),
+            _text(run.get("world")),
+            _text(run.get("seed")),
+            "-" if filled is None or gaps is None else f"{filled} of {gaps}",
+            "-" if run.get("calls") is None else f"{run['calls']:,}",
+            "-" if price is None else number(price, 4),
+        )
+    return table
+
+
+def status_tables(gaps: Sequence[Row], candidates: Sequence[Row]) -> list[Table]:
+    """State of one run: its gaps as `gap_finished` has them, and its candidates.
+
+    Parameters
+    ----------
+    gaps
+        `gap, lo, hi, target, status` and, once known, `rounds, accepted, z_mean, z_lo90, z_hi90,
+        expected_deviation, attempts`.
+    candidates
+        `gap, round, candidate, status` and, once known, `reason, z_mean, z_lo90, z_hi90, expected_deviation,
+        attempts`.
+    """
+    first = _table("Gaps", "gap", "target", "rounds", "item", "z", "90% interval", "attempts", "status")
+    for gap in gaps:
+        first.add_row(
+            str(gap["gap"]),
+            number(gap["target"]),
+            _text(gap.get("rounds")),
+            _text(gap.get("accepted")),
+            *_place(gap),
+            _text(gap.get("attempts")),
+            _status(gap["status"]),
+        )
+    second = _table(
+        "Candidates", "gap, round", "candidate", "z", "90% interval", "deviation", "attempts", "status"
+    )
+    for row in candidates:
+        status = _status(row["status"])
+        if row.get("reason"):
+            status.append(f": {plain_text(row['reason']).replace('_', ' ')}")
+        second.add_row(
+            f"{row['gap']}, {row['round']}",
+            _text(row["candidate"]),
+            *_place(row),
+            deviation(row.get("expected_deviation")),
+            _text(row.get("attempts")),
+            status,
+        )
+    return [first, second]
+
+
+def print_table(console: Console, table: Table) -> None:
+    """Print a table, or where its words would be broken for lack of columns, each row as a list of its cells."""
+    if _least_width(table) <= console.width:
+        console.print(table)
+        return
+    if table.title:
+        console.print(Text(str(table.title), style="bold"))
+    headers = [str(column.header) for column in table.columns]
+    longest = max(len(header) for header in headers)
+    for row in zip(*(column.cells for column in table.columns), strict=True):
+        for header, cell in zip(headers, row, strict=True):
+            value = cell if isinstance(cell, Text) else Text(str(cell))
+            console.print(Text.assemble((header.ljust(longest), "dim"), "  ", value), soft_wrap=True)
+        console.print()
+
+
+def _least_width(table: Table) -> int:
+    """Columns the table needs so that it breaks between words only, and intervals not at all."""
+    total = 1
+    for column in table.columns:
+        cells = [cell.plain if isinstance(cell, Text) else str(cell) for cell in column.cells]
+        whole = cells if column.no_wrap else [word for cell in cells for word in cell.split()]
+        total += 2 + max(cell_len(text) for text in (*str(column.header).split(), *whole))
+    return total
+
+
+def _table(title: str, *headers: str, right: bool = False) -> Table:
+    table = Table(title=title or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    table.padding = (0, 1, 0, 0)
+    for header in headers:
+        # An interval broken over two lines is hard to read; ids and reasons fold instead.
+        table.add_column(
+            header, justify="right" if right else "left", overflow="fold", no_wrap="90%" in header
+        )
+    return table
+
+
+def _place(row: Row) -> tuple[str, Text]:
+    return number(row.get("z_mean")), Text(interval(row.get("z_lo90"), row.get("z_hi90")) or "-")
+
+
+def _text(value: object) -> Text:
+    return Text("-" if value is None else plain_text(str(value)))
+
+
+def _status(status: str | None) -> Text:
+    if status is None:
+        return Text("-")
+    return Text(plain_text(status).replace("_", " "), style=STATUS_STYLE.get(status, ""))
