@@ -13,9 +13,10 @@ from rich.live import Live
 from rich.text import Text
 
 from benchfill.display.axis import View, axis, posterior_bar
+from benchfill.display.console import print_table
 from benchfill.display.plain import event_lines, meter_parts, waiting_text
 from benchfill.display.session import CandidateView, GapView, Session, run_lines
-from benchfill.display.tables import STATUS_STYLE, plan_table, print_table
+from benchfill.display.tables import STATUS_STYLE, plan_table
 from benchfill.display.text import counted, deviation, duration, interval, number, plain_text, z_interval
 
 __all__ = ["FullDisplay", "picture"]
@@ -30,7 +31,7 @@ WIDE = 110
 # Events that stay in the scrollback above the picture.
 _LASTING = ("gap_finished", "interrupted")
 _SIGNS = {
-    "planned": "·",
+    "open": "·",
     "searching": "▶",
     "filled": "✓",
     "accepted_outside_tolerance": "~",
@@ -180,10 +181,10 @@ def _gap_lines(session: Session) -> list[Text]:
 
 def _gap_line(gap: GapView) -> Text:
     line = f"{_SIGNS.get(gap.status, '×')} gap {gap.gap} {interval(gap.lo, gap.hi)}"
-    if gap.finished is not None:
+    if gap.ended:
         end = gap.finished
         line += f" {gap.status.replace('_', ' ')}"
-        if end["accepted"] is not None:
+        if end is not None and end["accepted"] is not None:
             place = z_interval(end["z_mean"], end["z_lo90"], end["z_hi90"])
             item = plain_text(str(end["accepted"]))
             line += f": deviation {deviation(end['expected_deviation'])}, z {place}, {item}"
@@ -207,7 +208,7 @@ def _best(best: CandidateView, gap: GapView) -> str:
 def _footer(session: Session, width: int, since_meter: float) -> list[Text]:
     rows = [Text()]
     if session.gaps:
-        done = sum(gap.finished is not None for gap in session.gaps.values())
+        done = sum(gap.ended for gap in session.gaps.values())
         rows.append(_bar(done / len(session.gaps), f"{done}/{len(session.gaps)} gaps"))
     if session.stage is not None:
         rows.append(_stage_line(session.stage))

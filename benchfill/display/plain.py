@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Any
@@ -199,7 +200,11 @@ def finished_text(event: Mapping[str, Any]) -> str:
 
 
 def _interrupted(event: Mapping[str, Any], session: Session) -> Iterator[str]:
-    yield f"interrupted by {plain_text(event['signal'])}; go on with: {plain_text(event['resume'])}"
+    yield f"interrupted by {_signal_name(event['signal'])}; go on with: {plain_text(event['resume'])}"
+
+
+def _signal_name(signum: int | str) -> str:
+    return plain_text(signum) if isinstance(signum, str) else signal.Signals(signum).name
 
 
 _LINES = {

@@ -10,13 +10,14 @@ from typing import Any, Literal, Protocol, Self, TextIO
 from rich.console import Console
 from rich.text import Text
 
+from benchfill.display.console import make_console, print_table
 from benchfill.display.live import FullDisplay
 from benchfill.display.ndjson import NdjsonDisplay
 from benchfill.display.plain import PlainDisplay
-from benchfill.display.tables import coverage_table, print_table, result_table, totals_line
+from benchfill.display.tables import coverage_table, result_table, totals_line
 from benchfill.display.text import plain_text
 
-__all__ = ["Display", "Mode", "choose_mode", "make_console", "make_display", "print_result"]
+__all__ = ["Display", "Mode", "choose_mode", "make_display", "print_result"]
 
 Mode = Literal["auto", "full", "plain", "json"]
 
@@ -61,17 +62,6 @@ def make_display(mode: Mode, *, stdout: TextIO, stderr: TextIO) -> Display:
     console = make_console(stderr, animated=chosen == "full")
     shown = FullDisplay(console) if chosen == "full" else PlainDisplay(console)
     return _WithResult(shown, lambda event: print_result(make_console(stdout), event))
-
-
-def make_console(stream: TextIO, *, animated: bool = False) -> Console:
-    """A console that never interprets data and never fails for a character its encoding lacks."""
-    encoding = (getattr(stream, "encoding", None) or "utf-8").lower()
-    reconfigure = getattr(stream, "reconfigure", None)
-    if not encoding.startswith("utf") and reconfigure is not None:
-        reconfigure(errors="replace")
-    return Console(
-        file=stream, markup=False, emoji=False, highlight=False, force_interactive=animated or None
-    )
 
 
 def print_result(console: Console, summary: Mapping[str, Any]) -> None:

@@ -37,10 +37,15 @@ class GapView:
     hi: float
     target: float
     tolerance: float | None = None
-    status: str = "planned"
+    status: str = "open"
     round: int = 0
     candidates: dict[str, CandidateView] = field(default_factory=dict)
     finished: Event | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the search of the gap is over, in this session or before it was resumed."""
+        return self.status not in ("open", "searching")
 
     def best(self) -> CandidateView | None:
         """The measured candidate of smallest expected deviation, ties by id."""
@@ -111,18 +116,28 @@ class Session:
     def _on_plan(self, event: Event) -> None:
         for gap in event["gaps"]:
             self.gaps[gap["gap"]] = GapView(
-                gap["gap"], gap["lo"], gap["hi"], gap["target"], gap.get("tolerance")
+                gap["gap"],
+                gap["lo"],
+                gap["hi"],
+                gap["target"],
+                gap.get("tolerance"),
+                gap.get("status", "open"),
             )
 
     def _on_gap_started(self, event: Event) -> None:
         view = self._gap(event)
-        view.status, view.tolerance = "searching", event["tolerance"]
-        self.current = view.gap
-        self.stage = None
+        view.tolerance = event["tolerance"]
+        self._search(view)
 
     def _on_round_started(self, event: Event) -> None:
-        if event["gap"] in self.gaps:
-            self.gaps[event["gap"]].round = event["round"]
+        view = self.gaps.get(event["gap"])
+        if view is not None:
+            view.round = event["round"]
+            self._search(view)
+
+    def _search(self, gap: GapView) -> None:
+        # A resumed run may begin in the middle of a gap.
+        gap.status, self.current, self.stage = "searching", gap.gap, None
 
     def _on_candidate(self, event: Event) -> None:
         view = self.candidate(event)
@@ -164,8 +179,6 @@ def run_lines(event: Event) -> list[str]:
     if world:
         parts.append(f"{world} world {version}".strip())
     parts.append(f"{event['n_items']} items, {event['n_models']} models")
-    if event.get("resume"):
-        parts.append("resumed")
     lines = [" | ".join(parts)]
     places: dict[str, dict[str, list[str]]] = {}
     for endpoint in event["endpoints"]:
@@ -178,6 +191,6 @@ def run_lines(event: Event) -> list[str]:
 
 def _role(role: str, models: list[str]) -> str:
     if len(models) > 1:
-        return f"{len(models)} {role}s"
+        return f"{role} ({len(models)} models)"
     # The models of the embedded endpoint are called like their roles.
     return role if models[0] == role else f"{role} {models[0]}"

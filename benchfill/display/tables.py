@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich import box
-from rich.cells import cell_len
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from benchfill.display.console import make_console, print_table
 from benchfill.display.text import (
     amount,
     cost,
@@ -26,7 +26,8 @@ __all__ = [
     "STATUS_STYLE",
     "coverage_table",
     "plan_table",
-    "print_table",
+    "print_runs",
+    "print_status",
     "result_table",
     "runs_table",
     "status_tables",
@@ -38,7 +39,7 @@ Row = Mapping[str, Any]
 STATUS_STYLE = {
     "filled": "green",
     "accepted": "green",
-    "done": "green",
+    "finished": "green",
     "accepted_outside_tolerance": "yellow",
     "calibrating": "cyan",
     "searching": "cyan",
@@ -48,7 +49,9 @@ STATUS_STYLE = {
     "failed": "red",
     "skipped": "dim",
     "dropped": "dim",
-    "planned": "dim",
+    "open": "dim",
+    "interrupted": "yellow",
+    "paused": "yellow",
 }
 
 
@@ -115,19 +118,17 @@ def totals_line(totals: Row) -> str:
 
 
 def runs_table(runs: Sequence[Row]) -> Table:
-    """Runs, one a row: `run, status, world, seed, filled, gaps, calls, cost`; what is absent is shown as "-"."""
-    table = _table("", "run", "status", "world", "seed", "filled", "calls", "cost")
+    """Runs, one a row: `run, status, world, benchmark, seed, filled, n_gaps`; what is absent is shown as "-"."""
+    table = _table("", "run", "status", "world", "benchmark", "seed", "gaps filled")
     for run in runs:
-        filled, gaps = run.get("filled"), run.get("gaps")
-        price = run.get("cost")
+        filled, gaps = run.get("filled"), run.get("n_gaps")
         table.add_row(
             _text(run["run"]),
             _status(run.get("status")),
             _text(run.get("world")),
+            _text(run.get("benchmark")),
             _text(run.get("seed")),
             "-" if filled is None or gaps is None else f"{filled} of {gaps}",
-            "-" if run.get("calls") is None else f"{run['calls']:,}",
-            "-" if price is None else number(price, 4),
         )
     return table
 
@@ -173,30 +174,21 @@ def status_tables(gaps: Sequence[Row], candidates: Sequence[Row]) -> list[Table]
     return [first, second]
 
 
-def print_table(console: Console, table: Table) -> None:
-    """Print a table, or where its words would be broken for lack of columns, each row as a list of its cells."""
-    if _least_width(table) <= console.width:
-        console.print(table)
+def print_runs(runs: Sequence[Row]) -> None:
+    """List runs on stdout; that there is none yet is said on stderr."""
+    if not runs:
+        print("There is no run yet. Start one: benchfill run --gaps 3", file=sys.stderr)
         return
-    if table.title:
-        console.print(Text(str(table.title), style="bold"))
-    headers = [str(column.header) for column in table.columns]
-    longest = max(len(header) for header in headers)
-    for row in zip(*(column.cells for column in table.columns), strict=True):
-        for header, cell in zip(headers, row, strict=True):
-            value = cell if isinstance(cell, Text) else Text(str(cell))
-            console.print(Text.assemble((header.ljust(longest), "dim"), "  ", value), soft_wrap=True)
-        console.print()
+    print_table(make_console(sys.stdout), runs_table(runs))
 
 
-def _least_width(table: Table) -> int:
-    """Columns the table needs so that it breaks between words only, and intervals not at all."""
-    total = 1
-    for column in table.columns:
-        cells = [cell.plain if isinstance(cell, Text) else str(cell) for cell in column.cells]
-        whole = cells if column.no_wrap else [word for cell in cells for word in cell.split()]
-        total += 2 + max(cell_len(text) for text in (*str(column.header).split(), *whole))
-    return total
+def print_status(run: Row) -> None:
+    """Show one run on stdout: a row of :func:`runs_table` with its `gaps` and, where given, its `candidates`."""
+    console = make_console(sys.stdout)
+    print_table(console, runs_table([run]))
+    for table in status_tables(run["gaps"], run.get("candidates", ())):
+        if table.row_count:
+            print_table(console, table)
 
 
 def _table(title: str, *headers: str, right: bool = False) -> Table:

@@ -53,7 +53,7 @@ def recorded() -> list[dict[str, Any]]:
     where = "simulated endpoint"
     endpoints = [{"role": "rewriter", "model": "rewriter", "where": where}]
     endpoints.append({"role": "judge", "model": "judge", "where": where})
-    endpoints += [{"role": "respondent", "model": f"m{k:02d}", "where": where} for k in range(12)]
+    endpoints += [{"role": "pool", "model": f"m{k:02d}", "where": where} for k in range(12)]
     events: list[dict[str, Any]] = [
         {
             "event": "run_started",
@@ -64,7 +64,7 @@ def recorded() -> list[dict[str, Any]]:
             "endpoints": endpoints,
             "n_items": len(ITEMS),
             "n_models": 12,
-            "resume": False,
+            "resume": "benchfill resume calm-gauge",
         },
         *(
             {"event": "stage", "name": "fit", "message": f"draw {k} of 100", "fraction": k / 100}
@@ -81,7 +81,7 @@ def recorded() -> list[dict[str, Any]]:
             ],
             "gate": {"passed": True},
         },
-        {"event": "plan", "gaps": GAPS},
+        {"event": "plan", "gaps": [dict(gap) for gap in GAPS]},
     ]
     finished = [
         finish(1, 0.42, 0.33, 0.51, "filled", "g1-r1-c2", 0.4187),

@@ -13,11 +13,12 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from benchfill.display.console import make_console
 from benchfill.display.live import FullDisplay, picture
 from benchfill.display.ndjson import event_line
-from benchfill.display.run import choose_mode, make_console, make_display, print_result
+from benchfill.display.run import choose_mode, make_display, print_result
 from benchfill.display.session import Session
-from benchfill.display.tables import print_table, runs_table, status_tables
+from benchfill.display.tables import print_runs, print_status
 from tests.display.recorded import recorded
 
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -91,7 +92,7 @@ def test_plain_is_one_line_an_event_without_control_characters() -> None:
     lines = stderr.splitlines()
     assert lines[:2] == [
         "run calm-gauge | seed 0 | simulated world 1.0 | 19 items, 12 models",
-        "simulated endpoint: rewriter, judge, 12 respondents",
+        "simulated endpoint: rewriter, judge, pool (12 models)",
     ]
     for line in (
         "plan: gap 1 [0.330, 0.510] width 0.180, target 0.420, tolerance 0.0090, about 1,800 attempts",
@@ -124,9 +125,10 @@ def test_plain_keeps_to_a_rate_a_log_can_bear() -> None:
 
 
 def test_interrupted_says_how_to_go_on() -> None:
-    event = {"event": "interrupted", "signal": "SIGINT", "resume": "benchfill resume calm-gauge"}
-    line = "interrupted by SIGINT; go on with: benchfill resume calm-gauge\n"
-    assert shown("plain", [event]) == ("", line)
+    for signum in (2, "SIGINT"):
+        event = {"event": "interrupted", "signal": signum, "resume": "benchfill resume calm-gauge"}
+        line = "interrupted by SIGINT; go on with: benchfill resume calm-gauge\n"
+        assert shown("plain", [event]) == ("", line)
 
 
 def test_unknown_events_are_passed_over_by_people_and_kept_for_programs() -> None:
@@ -161,7 +163,7 @@ def test_picture_says_where_the_search_is() -> None:
     for event in events[: events.index(find(events, "waiting")) + 1]:
         session.update(event)
     text = drawn(session, 120, since=5.0)
-    assert "simulated endpoint: rewriter, judge, 12 respondents" in text
+    assert "simulated endpoint: rewriter, judge, pool (12 models)" in text
     assert "DDM 0.071  Max Gap 0.180  top-3 gap sum 0.540" in text
     assert "▶ gap 1 [0.330, 0.510] round 1, best deviation 0.0096 (wanted 0.0090), z 0.420" in text
     assert "· gap 2 [0.640, 0.820] target 0.730" in text
@@ -304,31 +306,42 @@ def test_tables_never_break_a_word_or_an_interval(width: int) -> None:
     assert "accepted outside tolerance" in re.sub(r"[^a-z]+", " ", text.split("Coverage")[0])
 
 
-def test_lists_of_runs_and_candidates_show_foreign_text_as_text() -> None:
-    console = Console(file=io.StringIO(), width=120, color_system=None)
+def test_lists_of_runs_and_candidates_show_foreign_text_as_text(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
     reason = "near_duplicate of [red]s-03[/red]\x1b[31m"
-    candidates = [{"gap": 1, "round": 2, "candidate": "c\x1b[1m3", "status": "refused", "reason": reason}]
+    run = {"run": "calm-gauge", "status": "running", "world": "simulated", "benchmark": "sample", "seed": 0}
+    run |= {"filled": 1, "n_gaps": 3}
     gaps = [{"gap": 1, "target": 0.4, "status": "filled", "accepted": "c2", "z_mean": 0.41, "attempts": 12}]
-    runs: list[dict[str, Any]] = [
-        {
-            "run": "calm-gauge",
-            "status": "filled",
-            "world": "simulated",
-            "seed": 0,
-            "filled": 3,
-            "gaps": 3,
-            "calls": 9,
-        },
-        {"run": "deep-lens"},
-    ]
-    with console.capture() as capture:
-        for table in (runs_table(runs), *status_tables(gaps, candidates)):
-            print_table(console, table)
-    lines = [re.sub(r" {2,}", "  ", line.strip()) for line in capture.get().splitlines()]
-    assert "calm-gauge  filled  simulated  0  3 of 3  9  -" in lines
-    assert "deep-lens  -  -  -  -  -  -" in lines
+    candidates = [{"gap": 1, "round": 2, "candidate": "c\x1b[1m3", "status": "refused", "reason": reason}]
+    print_runs([run, {"run": "deep-lens"}])
+    print_status({**run, "gaps": gaps, "candidates": candidates})
+    lines = [re.sub(r" {2,}", "  ", line.strip()) for line in capsys.readouterr().out.splitlines()]
+    assert lines.count("calm-gauge  running  simulated  sample  0  1 of 3") == 2
+    assert "deep-lens  -  -  -  -  -" in lines
     assert "1  0.400  -  c2  0.410  -  12  filled" in lines
     assert "1, 2  c3  -  -  -  -  refused: near duplicate of [red]s-03[/red]" in lines
+
+
+def test_no_runs_is_said_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    print_runs([])
+    assert capsys.readouterr() == ("", "There is no run yet. Start one: benchfill run --gaps 3\n")
+
+
+def test_a_resumed_run_shows_what_was_done_before() -> None:
+    events = recorded()
+    plan = find(events, "plan")
+    plan["gaps"][0]["status"] = "filled"
+    session = Session()
+    for event in (find(events, "run_started"), find(events, "diagnosis"), plan):
+        session.update(event)
+    session.update({"event": "round_started", "gap": 2, "round": 3, "parents": [], "references": 16})
+    text = drawn(session, 80)
+    assert "✓ gap 1 [0.330, 0.510] filled" in text
+    assert "▶ gap 2 [0.640, 0.820] round 3" in text
+    assert "1/2 gaps" in text
+    assert text.count("▼") == 2, "the target stands on the axis and on the gap in work"
 
 
 def test_a_poor_encoding_replaces_characters_instead_of_failing() -> None:
