@@ -21,7 +21,7 @@ from benchfill.display.text import counted, deviation, duration, interval, numbe
 
 __all__ = ["FullDisplay", "picture"]
 
-REFRESH = 6  # redraws a second
+REFRESH = 4  # redraws a second; one takes some 15 ms
 CANDIDATES = 4  # rows of candidates on the axis
 GAPS = 6  # lines of gaps
 LABEL = 14  # columns left of an axis
