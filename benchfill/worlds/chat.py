@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Protocol
 
+from benchfill.worlds.settings import ReplaySettings, SimulatedSettings
+
 __all__ = ["Call", "ChatError", "ChatRequest", "Turn", "World", "encode_error", "encode_turn", "read_request"]
 
 _ROLES = {"system", "developer", "user", "assistant", "tool"}
@@ -97,6 +99,9 @@ class World(Protocol):
 
     @property
     def models(self) -> tuple[str, ...]: ...
+
+    @property
+    def settings(self) -> SimulatedSettings | ReplaySettings: ...
 
     def reply(self, request: ChatRequest) -> Turn: ...
 

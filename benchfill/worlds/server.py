@@ -67,8 +67,9 @@ def make_world(config: dict[str, Any]) -> World:
     raise InputError(f"unknown world: {config.get('world')!r}.", "Known are simulated and replay.")
 
 
-def build_app(world: World, log: RequestsLog, latency: float) -> Starlette:
-    """The application; ``latency`` in seconds is waited before every reply."""
+def build_app(world: World, log: RequestsLog) -> Starlette:
+    """The application."""
+    latency = world.settings.latency_ms / 1000.0
 
     async def complete(request: Request) -> Response:
         body = await request.body()
@@ -158,14 +159,13 @@ def main() -> int:
     except (InputError, OSError, ValueError) as error:
         print(f"the embedded endpoint cannot start: {error}", file=sys.stderr)
         return 2
-    latency = float((config.get("settings") or {}).get("latency_ms", 0.0)) / 1000.0
     ready = {
         "world": world.name,
         "version": WORLD_VERSION,
         "name": world_name(config),
         "models": world.models,
     }
-    asyncio.run(_serve(build_app(world, log, latency), ready))
+    asyncio.run(_serve(build_app(world, log), ready))
     return 0
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
@@ -82,29 +84,41 @@ _RATES = {
 S = TypeVar("S", SimulatedSettings, ReplaySettings)
 
 
+def _value(name: str, given: Any, default: Any) -> Any:
+    """A setting of the default's type; numbers may come as text, as environment variables do."""
+    value = given
+    if isinstance(given, str):
+        try:
+            value = json.loads(given)
+        except ValueError:
+            value = None
+    if isinstance(default, bool):
+        fits = isinstance(value, bool)
+    elif isinstance(default, int):
+        fits = isinstance(value, int) and not isinstance(value, bool)
+    else:
+        fits = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if not fits:
+        raise InputError(f"the setting {name} of the world must be like {default!r}, not {given!r}.")
+    return value
+
+
 def read_settings(kind: type[S], given: Mapping[str, Any]) -> S:
     """Settings of a world from a mapping, absent ones at their defaults.
 
     Raises
     ------
     InputError
-        A setting is unknown, of the wrong type, or a rate outside [0, 1].
+        A setting is unknown, of the wrong type, negative, or a rate above 1.
     """
     known = {field.name: field for field in fields(kind)}
-    for name, value in given.items():
+    values = {}
+    for name, raw in given.items():
         if name not in known:
             raise InputError(f"unknown setting of the world: {name}.", f"Known are {', '.join(known)}.")
-        default = known[name].default
-        if isinstance(default, bool) or isinstance(value, bool):
-            fits = isinstance(default, bool) and isinstance(value, bool)
-        elif isinstance(default, int):
-            fits = isinstance(value, int) and value >= 0
-        else:
-            fits = isinstance(value, int | float)
-        if not fits:
-            raise InputError(f"the setting {name} of the world has the wrong type: {value!r}.")
+        value = values[name] = _value(name, raw, known[name].default)
         if name in _RATES and not 0 <= value <= 1:
             raise InputError(f"the setting {name} of the world must lie between 0 and 1, not {value}.")
-        if name in ("aim_sd", "latency_ms") and value < 0:
+        if name != "aim_bias" and value < 0:
             raise InputError(f"the setting {name} of the world must not be negative.")
-    return kind(**given)
+    return kind(**values)
