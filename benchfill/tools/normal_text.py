@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 __all__ = ["Fingerprint", "number_of", "script_of"]
 
@@ -25,9 +26,12 @@ _SPELLINGS = (
     (re.compile(r"\\(?:text|mathrm|textbf|textit|mathbf|operatorname)\s*\{([^{}]*)\}"), r"\1"),
 )
 _GROUPED = re.compile(r"(?<=\d)(?:,|\{,\}|\\,)(?=\d{3}(?!\d))")
-_QUANTITY = re.compile(r"\d+(?:\.\d+)?|\\[A-Za-z]+|[+*/^=<>%!|]|(?<![A-Za-z])-|-(?![A-Za-z])")
+# A hyphen between letters is no minus, and an exclamation mark behind a word no factorial.
+_QUANTITY = re.compile(
+    r"\d+(?:\.\d+)?|\\[A-Za-z]+|[+*/^=<>%|]|(?<![A-Za-z])-|-(?![A-Za-z])|(?<=[\d)}])!|(?<=\b[a-z])!"
+)
 _FORMULA = re.compile(r"\$\$.*?\$\$|\$[^$\n]*\$|\\\[.*?\\\]|\\\(.*?\\\)|\\[A-Za-z]+", re.DOTALL)
-_NUMBER = re.compile(r"([+-]?)(\d+(?:\.\d+)?|\.\d+)(?:[eE]([+-]?\d{1,3}))?(?:/(\d+(?:\.\d+)?))?")
+_NUMBER = re.compile(r"([+-]?)\s*(\d+(?:\.\d+)?|\.\d+)(?:[eE]([+-]?\d{1,3}))?(?:\s*/\s*(\d+(?:\.\d+)?))?")
 _FRACTION = re.compile(r"\\[dt]?frac\s*(?:\{(\d+)\}|(\d))\s*(?:\{(\d+)\}|(\d))")
 
 
@@ -51,13 +55,16 @@ class Fingerprint:
 
     @classmethod
     def of(cls, question: str, choices: Sequence[str]) -> Fingerprint:
-        """Fingerprint of an item's texts."""
-        text = _plain(question)
-        options = sorted(_plain(choice) for choice in choices)
-        counted: Counter[str] = Counter()
-        for part in (text, *options):
-            counted.update(_QUANTITY.findall(part))
-        return cls(_words(text), "\n".join(map(_words, options)), tuple(sorted(counted.elements())))
+        """Fingerprint of an item's texts; kept, since a pool is screened against again and again."""
+        return _fingerprint(question, tuple(choices))
+
+
+@lru_cache(maxsize=100_000)
+def _fingerprint(question: str, choices: tuple[str, ...]) -> Fingerprint:
+    text = _plain(question)
+    options = sorted(_plain(choice) for choice in choices)
+    quantities = sorted(found for part in (text, *options) for found in _QUANTITY.findall(part))
+    return Fingerprint(_words(text), "\n".join(map(_words, options)), tuple(quantities))
 
 
 def _plain(text: str) -> str:
@@ -89,7 +96,7 @@ def number_of(text: str) -> Fraction | None:
             int(fraction.group(3) or fraction.group(4)),
         )
         return sign * Fraction(over, under) if under else None
-    found = _NUMBER.fullmatch(bare.replace(" ", ""))
+    found = _NUMBER.fullmatch(bare)
     if not found or len(bare) > 400:
         return None
     _, digits, exponent, under_text = found.groups()
@@ -112,7 +119,7 @@ def script_of(text: str) -> str:
     counted: Counter[str] = Counter()
     for letter in _FORMULA.sub(" ", text):
         if letter.isalpha():
-            script = unicodedata.name(letter, "").split(" ")[0]
+            script = "LATIN" if letter.isascii() else unicodedata.name(letter, "").split(" ")[0]
             counted["KANA" if script in {"HIRAGANA", "KATAKANA"} else script] += 1
     counted.pop("GREEK", None)  # symbols, as a rule
     total = counted.total()

@@ -49,7 +49,7 @@ _FORBIDDEN = re.compile(
 # Tabs that indent a line are text, except before the tails of \tan, \to, \top, \tag.
 _TAB_DAMAGE = re.compile(r"(?<![\t\n])\t[A-Za-z]|\t(?:an|o|op|ag)(?![A-Za-z])")
 _PLACEHOLDER = re.compile(
-    r"(?i)^\W*(?:todo|tbd|n/?a|none|null|undefined|placeholder|\.{3,}|…)\W*$|\[insert\b|\{\{"
+    r"(?i)^\W*(?:todo|tbd|n/?a|none|null|undefined|placeholder|\.{3,}|…)\W*$|\[insert\b|\{\{\s*[a-z_]{3,}\s*\}\}"
 )
 _TAGS = re.compile(
     r"(?i)</?(?:question|answer|solution|choices|parent|item|task|references?|earlier|attempt|key|think|"
