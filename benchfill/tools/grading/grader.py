@@ -1,0 +1,276 @@
+"""Is a response right? The one way in: find the answer, compare it with the key, say why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from benchfill.item import AnswerType, Item
+from benchfill.tools.grading.answers import Answer, find_answer
+from benchfill.tools.grading.choices import key_letters, options_of, read_choice
+from benchfill.tools.grading.cleaning import clean_characters, final_text
+from benchfill.tools.grading.comparison import Comparison, Undecided, Unreadable, compare
+from benchfill.tools.grading.declarations import Declaration, Declared, find_declarations
+from benchfill.tools.grading.evaluation import TooLarge, exact
+from benchfill.tools.grading.kinds import infer_answer_type, key_text
+from benchfill.tools.grading.latex import canonical_math
+from benchfill.tools.grading.library import compare_by_library
+from benchfill.tools.grading.mathtext import Node
+from benchfill.tools.grading.settings import GradingSettings
+from benchfill.tools.grading.symbolic import compare_symbolically
+from benchfill.tools.grading.values import read_value
+from benchfill.tools.grading.words import clauses, matches_pattern, plain_words, read_yes_no
+from benchfill.tools.sandbox import Sandbox, SandboxError
+
+__all__ = ["Grade", "Grader", "Verdict"]
+
+Verdict = Literal["correct", "wrong", "no_answer", "ungraded"]
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """The verdict on one response.
+
+    Parameters
+    ----------
+    verdict
+        ``correct`` or ``wrong``; ``no_answer``: finished or cut without an answer; ``ungraded``: there is an
+        answer and nobody can tell, which is missing and never wrong.
+    extracted
+        The answer as it was read, None without one.
+    reason
+        Why, in one line.
+    """
+
+    verdict: Verdict
+    extracted: str | None
+    reason: str
+
+
+class Grader:
+    """Grades responses and bare answers.
+
+    Parameters
+    ----------
+    sandbox
+        Where comparisons that are more than rational arithmetic run.
+    settings
+        What is accepted where people differ.
+    """
+
+    def __init__(self, sandbox: Sandbox, settings: GradingSettings | None = None) -> None:
+        self._sandbox = sandbox
+        self.settings = settings or GradingSettings()
+
+    async def grade(self, item: Item, response: str, *, finish_reason: str = "stop") -> Grade:
+        """Grade what a model sent.
+
+        Parameters
+        ----------
+        item
+            Item as it was shown (for reordered options see :func:`~benchfill.tools.grading.shown_item`). Further
+            accepted keys may stand in ``item.extra["accepted_answers"]``.
+        response
+            The whole response, reasoning and all.
+        finish_reason
+            ``length`` when the response was cut: then only a complete statement counts.
+        """
+        final = final_text(response, cut_run_on=self.settings.cut_run_on)
+        if final.open_thinking:
+            return Grade("no_answer", None, "the reasoning was never closed")
+        if not final.text.strip():
+            return Grade(
+                "no_answer",
+                None,
+                "no text outside of the reasoning" if response.strip() else "empty response",
+            )
+        declared = find_declarations(final.text, join_boxes=self.settings.join_boxes)
+        if declared.unclosed is not None:
+            if not self.settings.unclosed_box:
+                return Grade("no_answer", None, "the last box was never closed")
+            box = Declaration("box", declared.unclosed, len(final.text))
+            declared = Declared((*declared.declarations, box), False, None)
+        cut = finish_reason == "length"
+        kind = self.kind(item)
+        if kind in ("mcq", "mcq-multi"):
+            return self._choice(item, kind, final.text, declared, cut)
+        keys = _keys(item)
+        answer = find_answer(
+            kind,
+            final.text,
+            declared,
+            symbolic=_symbolic(keys),
+            undeclared=self.settings.undeclared == "last_value" and not cut,
+        )
+        if answer is None:
+            return Grade(
+                "no_answer", None, "cut before an answer was stated" if cut else "no answer was found"
+            )
+        return await self._against(item, kind, keys, answer)
+
+    async def equivalent(self, item: Item, answer: str) -> Grade:
+        """Grade a bare answer, as a judge submits it, against the key."""
+        kind = self.kind(item)
+        text = key_text(answer)
+        if not text.strip():
+            return Grade("no_answer", None, "empty answer")
+        box = Declared((Declaration("box", text, 0),), False, None)
+        if kind in ("mcq", "mcq-multi"):
+            return self._choice(item, kind, text, box, cut=False)
+        keys = _keys(item)
+        found = find_answer(kind, text, box, symbolic=_symbolic(keys), undeclared=False)
+        if found is None:
+            return Grade("no_answer", None, "no answer was found")
+        return await self._against(item, kind, keys, found)
+
+    async def self_check(self, item: Item) -> Grade:
+        """Grade the key against itself: bare, and as a response that puts it into a box."""
+        if item.answer_type == "regex":
+            return _check_pattern(item.answer)
+        bare = await self.equivalent(item, item.answer)
+        key = key_text(item.answer)
+        if bare.verdict != "correct" or key.count("{") != key.count("}"):
+            return bare
+        boxed = await self.grade(item, f"The answer is \\boxed{{{key}}}.")
+        return bare if boxed.verdict == "correct" else boxed
+
+    def kind(self, item: Item) -> AnswerType:
+        """The type an item is graded by: its own, or for ``text`` what the form of the key says."""
+        if item.answer_type != "text":
+            return item.answer_type
+        return infer_answer_type(item.answer, item.choices)
+
+    def _choice(self, item: Item, kind: AnswerType, text: str, declared: Declared, cut: bool) -> Grade:
+        key = key_letters(item)
+        if not key or (kind == "mcq" and len(key) > 1):
+            return Grade("ungraded", None, f"the key {item.answer!r} names no single option")
+        chosen = read_choice(text, declared, options_of(item), several=kind == "mcq-multi")
+        if chosen is None or (cut and not declared.declarations):
+            return Grade("no_answer", None, "no option was chosen")
+        extracted = ", ".join(chosen.letters)
+        if chosen.ambiguous:
+            verdict: Verdict = "ungraded" if set(chosen.letters) & set(key) else "wrong"
+            return Grade(verdict, extracted, "the text of several options was given")
+        if kind == "mcq" and len(chosen.letters) > 1:
+            return Grade(
+                self.settings.hedged, extracted, "several options were chosen where one is asked for"
+            )
+        right = chosen.letters == key
+        return Grade("correct" if right else "wrong", extracted, "same option" if right else "another option")
+
+    async def _against(self, item: Item, kind: AnswerType, keys: Sequence[str], answer: Answer) -> Grade:
+        if answer.hedged:
+            return Grade(
+                self.settings.hedged, answer.text, "several values were offered where one is asked for"
+            )
+        grades = [await self._compared(item, kind, key, answer) for key in keys]
+        order: tuple[Verdict, ...] = ("correct", "ungraded", "wrong")
+        return min(grades, key=lambda grade: order.index(grade.verdict))
+
+    async def _compared(self, item: Item, kind: AnswerType, key: str, answer: Answer) -> Grade:
+        text = answer.text
+        if kind == "text":
+            return _verdict(_same_words(key, text), text)
+        if kind == "yesno":
+            return _verdict(read_yes_no(key) == read_yes_no(text), text)
+        try:
+            if kind == "regex":
+                return _verdict(
+                    await self._sandbox.call(matches_pattern, key, text, seconds=self.settings.seconds), text
+                )
+            return _verdict(await self._equal(kind, key, text, item.tolerance), text)
+        except Unreadable as unreadable:
+            return await self._by_library(key, text, key_unreadable=unreadable.key)
+        except SandboxError as error:
+            if error.reason == "crashed":
+                return await self._by_library(key, text, key_unreadable=False)
+            return Grade("ungraded", text, f"the comparison hit its limit of {error.reason}")
+
+    async def _equal(self, kind: AnswerType, key: str, answer: str, tolerance: float | None) -> bool:
+        try:
+            return compare(kind, key, answer, Comparison(self.settings, tolerance, _undecided))
+        except Undecided:
+            equal: bool = await self._sandbox.call(
+                compare_symbolically,
+                kind,
+                key,
+                answer,
+                self.settings,
+                tolerance,
+                seconds=self.settings.seconds,
+            )
+            return equal
+
+    async def _by_library(self, key: str, answer: str, *, key_unreadable: bool) -> Grade:
+        if plain_words(key) == plain_words(answer):
+            return _verdict(True, answer)
+        if not key_unreadable and _only_words(answer):
+            return Grade("wrong", answer, "words where the key is a value")
+        try:
+            outcome = await self._sandbox.call(compare_by_library, key, answer, seconds=self.settings.seconds)
+        except SandboxError as error:
+            return Grade("ungraded", answer, f"the comparison failed ({error.reason})")
+        if outcome == "unreadable":
+            side = "key" if key_unreadable else "answer"
+            return Grade("ungraded", answer, f"the {side} cannot be read as this type of answer")
+        return _verdict(outcome == "equal", answer)
+
+
+def _undecided(a: Node, b: Node) -> bool:
+    raise Undecided
+
+
+def _verdict(equal: bool, extracted: str) -> Grade:
+    return Grade(
+        "correct" if equal else "wrong", extracted, "equal to the key" if equal else "differs from the key"
+    )
+
+
+def _keys(item: Item) -> list[str]:
+    others = item.extra.get("accepted_answers", ())
+    return [key_text(key) for key in (item.answer, *(str(other) for other in others))]
+
+
+def _symbolic(keys: Sequence[str]) -> bool:
+    """Whether an answer may hold letters: unless all keys are rational numbers, with or without unit."""
+    for key in keys:
+        value = read_value(canonical_math(key).rstrip(". "), units="first")
+        try:
+            if value is None or exact(value.node) is None:
+                return True
+        except TooLarge:
+            continue
+    return False
+
+
+def _same_words(key: str, answer: str) -> bool:
+    """Whether the answer, or its beginning up to a clause that takes nothing back, is the key."""
+    wanted = plain_words(clean_characters(key))
+    for clause in clauses(answer):
+        rest = answer.strip()[len(clause) :]
+        if plain_words(clause) == wanted and not re.match(
+            r"[\s,;:(-]*(?:but|or|although|no|not|actually)\b", rest, re.I
+        ):
+            return bool(wanted)
+    return False
+
+
+def _only_words(answer: str) -> bool:
+    return (
+        re.fullmatch(r"[^\d\\=+*/^<>|{}\[\]]*[^\W\d_]{3,}[^\d\\=+*/^<>|{}\[\]]*", plain_words(answer))
+        is not None
+    )
+
+
+def _check_pattern(pattern: str) -> Grade:
+    try:
+        empty = re.fullmatch(pattern, "") is not None
+    except re.error as error:
+        return Grade("ungraded", None, f"the key is no regular expression: {error}")
+    return (
+        Grade("ungraded", None, "the key matches an empty answer")
+        if empty
+        else Grade("correct", pattern, "compiles")
+    )
