@@ -29,7 +29,7 @@ from benchfill.graph.summary import diagnosis_event, plan_event, summarise
 from benchfill.graph.world_process import WorldProcess, start_world
 from benchfill.memory.pool import Pool
 from benchfill.memory.records import RunRow
-from benchfill.memory.runs import RunFolder, make_run_folder
+from benchfill.memory.runs import RunFolder, find_run, make_run_folder
 from benchfill.prompts.render import PromptBook
 from benchfill.settings import Settings
 from benchfill.tools.grading import Grader
@@ -45,32 +45,31 @@ def create_run(
     home: Path, name: str, *, seed: int, inputs: Inputs, request: GapRequest, settings: Settings
 ) -> RunFolder:
     """Make the folder of a new run, with everything in it that the run needs from outside."""
-    folder = make_run_folder(home, name)
-    folder.world.write_text(json.dumps(world_config(inputs, settings), ensure_ascii=False), encoding="utf-8")
-    pool = Pool(folder.memory)
-    try:
-        with pool.database.transaction():
-            benchmark = inputs.benchmark
-            pool.save_benchmark(
-                benchmark.fingerprint,
-                benchmark.name,
-                benchmark.items,
-                benchmark.log.models,
-                benchmark.responses(),
+    benchmark = inputs.benchmark
+    with make_run_folder(home, name) as folder:
+        folder.world.write_text(
+            json.dumps(world_config(inputs, settings), ensure_ascii=False), encoding="utf-8"
+        )
+        pool = Pool(folder.memory)
+        pool.save_benchmark(
+            benchmark.fingerprint,
+            benchmark.name,
+            benchmark.items,
+            benchmark.log.models,
+            benchmark.responses(),
+        )
+        pool.save_run(
+            RunRow(
+                id=name,
+                seed=seed,
+                world=inputs.world,
+                version=benchfill.__version__,
+                settings=settings.model_dump(mode="json"),
+                request=dataclasses.asdict(request),
             )
-            pool.save_run(
-                RunRow(
-                    id=name,
-                    seed=seed,
-                    world=inputs.world,
-                    version=benchfill.__version__,
-                    settings=settings.model_dump(mode="json"),
-                    request=dataclasses.asdict(request),
-                )
-            )
-    finally:
+        )
         pool.close()
-    return folder
+    return find_run(home, name)
 
 
 async def run_to_end(folder: RunFolder, ledger: Path, emit: Emit) -> dict[str, Any]:

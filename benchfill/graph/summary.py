@@ -42,6 +42,7 @@ def plan_event(pool: Pool) -> dict[str, Any]:
                 "target": gap.target,
                 "tolerance": gap.tolerance,
                 "expected_attempts": gap.expected_attempts,
+                "status": gap.status,
             }
             for gap in pool.gaps()
         ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -95,8 +96,11 @@ def run_name_from_seed(home: Path, seed: int) -> str:
     return name
 
 
-def make_run_folder(home: Path, name: str) -> RunFolder:
-    """Make the folder of a new run, readable by its owner only.
+@contextlib.contextmanager
+def make_run_folder(home: Path, name: str) -> Iterator[RunFolder]:
+    """Make the folder of a new run, readable by its owner only. It has its name once the block ends without error.
+
+    Until then it is a hidden one: a process killed in between leaves nothing that looks like a run.
 
     Raises
     ------
@@ -110,16 +114,20 @@ def make_run_folder(home: Path, name: str) -> RunFolder:
             kind="run_name",
         )
     path = home / "runs" / name
+    unfinished = path.with_name(f".{name}.unfinished")
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path.mkdir(mode=0o700)
-    except FileExistsError:
-        raise InputError(
-            f"There is a run {name} already.",
-            f"Go on with it: benchfill resume {name}; or choose another --name.",
-            kind="run_exists",
-            path=str(path),
-        ) from None
+        if path.exists():
+            raise InputError(
+                f"There is a run {name} already.",
+                f"Go on with it: benchfill resume {name}; or choose another --name.",
+                kind="run_exists",
+                path=str(path),
+            )
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(mode=0o700)
+        yield RunFolder(unfinished)
+        unfinished.rename(path)
     except OSError as error:
         raise InputError(
             f"The run folder {path} cannot be made: {error.strerror}.",
@@ -127,7 +135,6 @@ def make_run_folder(home: Path, name: str) -> RunFolder:
             kind="unwritable",
             path=str(path),
         ) from None
-    return RunFolder(path)
 
 
 def list_runs(home: Path) -> list[RunFolder]:
@@ -135,14 +142,15 @@ def list_runs(home: Path) -> list[RunFolder]:
     folder = home / "runs"
     if not folder.is_dir():
         return []
-    found = [RunFolder(path) for path in folder.iterdir() if (path / "memory.sqlite").is_file()]
+    # Hidden folders were never finished.
+    found = [RunFolder(path) for path in folder.iterdir() if NAME.fullmatch(path.name)]
     return sorted(found, key=lambda run: (_touched(run), run.name))
 
 
 def _touched(run: RunFolder) -> float:
     # The WAL holds the newest writes until SQLite folds it into the file.
     files = (run.memory, run.memory.with_name(run.memory.name + "-wal"))
-    return max(file.stat().st_mtime for file in files if file.exists())
+    return max((file.stat().st_mtime for file in files if file.exists()), default=0.0)
 
 
 def find_run(home: Path, name: str | None) -> RunFolder:

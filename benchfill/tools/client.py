@@ -83,8 +83,8 @@ class ModelClient:
     ) -> None:
         # Imported here: together they take seconds, and commands without models need neither.
         import httpx2
-        from langchain_openai import ChatOpenAI
 
+        from benchfill.tools.chat import LeanChatOpenAI
         from benchfill.tools.ledger_transport import LedgerTransport
         from benchfill.tools.wire import inner_transport
 
@@ -103,7 +103,7 @@ class ModelClient:
             return endpoint.api_key or "none"
 
         # An asynchronous key spares the synchronous client that nobody uses.
-        self._chat = ChatOpenAI(
+        self._chat = LeanChatOpenAI(
             model=endpoint.model,
             base_url=endpoint.base_url,
             api_key=api_key,

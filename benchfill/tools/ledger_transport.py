@@ -30,7 +30,7 @@ EXCHANGE_HEADER = "x-benchfill-exchange"
 # What goes out besides the body. The OpenAI client adds the user's organisation and project from the
 # environment and a description of this machine: nothing that another provider should be told.
 SENT_HEADERS = frozenset(
-    {"host", "content-length", "content-type", "accept", "accept-encoding", "connection"}
+    {b"host", b"content-length", b"content-type", b"accept", b"accept-encoding", b"connection"}
 )
 
 # A server may echo a bad key. Placeholders such as "EMPTY" are shorter, and words a reply may well contain.
@@ -105,6 +105,7 @@ class LedgerTransport(httpx2.AsyncBaseTransport):
         self._ledger = ledger
         self._meter = meter
         self._role, self._run = role, run
+        self._place = endpoint.place
         self._base_path = urlsplit(endpoint.base_url).path.rstrip("/")
         self._secret = (endpoint.api_key or "").encode()
         self._exchanges: dict[str, Exchange] = {}
@@ -136,7 +137,7 @@ class LedgerTransport(httpx2.AsyncBaseTransport):
     async def _handle(self, request: httpx2.Request, exchange: Exchange) -> httpx2.Response:
         body = await request.aread()
         path = request.url.path.removeprefix(self._base_path)
-        exchange.key = call_key(request.method, self._endpoint.place, path, body, exchange.tag)
+        exchange.key = call_key(request.method, self._place, path, body, exchange.tag)
         stored = self._ledger.look_up(exchange.key)
         if stored is None:
             self._strip(request)
@@ -149,9 +150,8 @@ class LedgerTransport(httpx2.AsyncBaseTransport):
         return httpx2.Response(stored.status, headers=headers, content=stored.response, request=request)
 
     def _strip(self, request: httpx2.Request) -> None:
-        for name in list(request.headers):
-            if name not in SENT_HEADERS and not (name == "authorization" and self._secret):
-                del request.headers[name]
+        sent = SENT_HEADERS | {b"authorization"} if self._secret else SENT_HEADERS
+        request.headers = httpx2.Headers([pair for pair in request.headers.raw if pair[0].lower() in sent])
 
     async def _send(self, request: httpx2.Request, body: bytes, exchange: Exchange) -> StoredReply:
         """Forward, read the whole body, commit, and raise what is wrong with it."""
@@ -174,7 +174,12 @@ class LedgerTransport(httpx2.AsyncBaseTransport):
             fault = RetryableCall(f"{name}: no reply in time", "timeout")
         except httpx2.ConnectError:
             fault = RetryableCall(f"{name}: no connection", "unreachable")
-        except (httpx2.TransportError, httpx2.DecodingError) as error:
+        except (
+            httpx2.NetworkError,
+            httpx2.RemoteProtocolError,
+            httpx2.ProxyError,
+            httpx2.DecodingError,
+        ) as error:
             fault = RetryableCall(f"{name}: connection lost ({type(error).__name__})", "connection")
         else:
             if len(self._secret) >= SECRET_BYTES:
@@ -199,7 +204,7 @@ class LedgerTransport(httpx2.AsyncBaseTransport):
         self._meter.count_call(tries=exchange.tries, failed=bool(fault), tokens=tokens, price=price)
         call = StoredCall(
             key=exchange.key,
-            endpoint=self._endpoint.place,
+            endpoint=self._place,
             role=self._role,
             model=self._endpoint.model,
             run=self._run,

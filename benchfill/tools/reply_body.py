@@ -9,7 +9,7 @@ from __future__ import annotations
 import email.utils
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -227,17 +227,25 @@ def _arguments(raw: Any) -> dict[str, Any] | None:
     for _ in range(2):
         if not isinstance(raw, str):
             break
-        raw = _json(raw)
+        raw = _json(raw, _unique)
     return raw if isinstance(raw, dict) else None
 
 
-def _json(text: str | bytes) -> Any:
+def _json(text: str | bytes, pairs: Callable[[list[tuple[str, Any]]], dict[str, Any]] = dict) -> Any:
     try:
         # strict=False: a raw line feed inside a string loses nothing.
-        parsed = json.loads(text, strict=False)
+        parsed = json.loads(text, strict=False, object_pairs_hook=pairs)
         if (b"\\ud" if isinstance(text, bytes) else "\\ud") in text.lower():  # type: ignore[operator]
             # Half of a surrogate pair cannot be stored or sent: it becomes "?".
             parsed = json.loads(json.dumps(parsed, ensure_ascii=False).encode("utf-8", "replace"))
         return parsed
     except (ValueError, RecursionError):
         return None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose keys are unique: of two answers neither is the answer."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError("a key appears twice")
+    return fields

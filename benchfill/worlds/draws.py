@@ -30,7 +30,8 @@ class Draws:
     __slots__ = ("_at", "_block", "_count", "_key")
 
     def __init__(self, *parts: str | int) -> None:
-        texts = [part if isinstance(part, str) else f"#{part}" for part in parts]
+        # A "#" marks a number; a text that begins with one gets another, so that "#5" is not 5.
+        texts = [f"#{part}" if isinstance(part, int) or part[:1] == "#" else part for part in parts]
         named = "".join(f"{len(text)}:{text}" for text in texts)
         # Lone surrogates are legal in JSON texts and must not end a request in an encoding error.
         self._key = sha256(named.encode("utf-8", "surrogatepass")).digest()

@@ -47,7 +47,7 @@ class RequestsLog:
         os.write(self._file, sha256(body).hexdigest().encode() + b"\n")
 
 
-def make_world(config: dict[str, Any]) -> World:
+def make_world(config: Any) -> World:
     """The world a configuration names.
 
     Raises
@@ -55,7 +55,9 @@ def make_world(config: dict[str, Any]) -> World:
     InputError
         The configuration names no known world or has an unusable setting.
     """
-    settings = config.get("settings") or {}
+    if not isinstance(config, dict) or not isinstance(config.get("settings", {}), dict):
+        raise InputError("the configuration and its settings must be JSON objects.")
+    settings = config.get("settings", {})
     if config.get("world") == "simulated":
         from benchfill.worlds.simulated.world import SimulatedWorld
 

@@ -135,30 +135,45 @@ def test_a_blind_packet_tells_neither_origin_nor_difficulty(pool: Pool, tmp_path
     assert document["packet_sha256"] == hashlib.sha256((tmp_path / "packet.jsonl").read_bytes()).hexdigest()
 
 
+def made(home: Path, name: str) -> RunFolder:
+    with make_run_folder(home, name) as folder:
+        Pool(folder.memory).close()
+    return find_run(home, name)
+
+
 def test_run_folders_have_one_owner_and_one_name(tmp_path: Path):
-    folder = make_run_folder(tmp_path, "first")
+    folder = made(tmp_path, "first")
     assert folder.path.stat().st_mode & 0o077 == 0
     with pytest.raises(InputError, match="a run first already"):
-        make_run_folder(tmp_path, "first")
-    for bad in ("", "../up", "a/b", "-x", "a" * 65):
+        made(tmp_path, "first")
+    for bad in ("", "../up", "a/b", "-x", ".x", "a" * 65):
         with pytest.raises(InputError, match="cannot be called"):
-            make_run_folder(tmp_path, bad)
-    assert list_runs(tmp_path) == []
-    Pool(folder.memory).close()
+            made(tmp_path, bad)
     assert [run.name for run in list_runs(tmp_path)] == ["first"]
     assert find_run(tmp_path, None) == folder
     with pytest.raises(InputError, match="There is no run other"):
         find_run(tmp_path, "other")
 
 
+def test_a_folder_that_was_never_finished_is_no_run_and_blocks_no_name(tmp_path: Path):
+    def killed() -> None:
+        with make_run_folder(tmp_path, "half"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        killed()
+    assert list_runs(tmp_path) == []
+    assert made(tmp_path, "half").name == "half"
+
+
 def test_made_up_names_are_free(tmp_path: Path):
     name = run_name_from_seed(tmp_path, 1)
-    make_run_folder(tmp_path, name)
+    made(tmp_path, name)
     assert run_name_from_seed(tmp_path, 1) == f"{name}-2"
 
 
 def test_a_second_process_is_refused(tmp_path: Path):
-    folder = make_run_folder(tmp_path, "held")
+    folder = made(tmp_path, "held")
     script = (
         "import sys, pathlib; from benchfill.memory.runs import RunFolder\n"
         f"with RunFolder(pathlib.Path({str(folder.path)!r})).lock():\n"

@@ -38,10 +38,12 @@ _NEGATED = re.compile(
     r"(?:\bnot|n't|\bneither|\bnor|\bexcept|\bthan|\bunlike|不是|不选)\s+(?:be\s+)?(?:the\s+)?(?:option\s+|choice\s+)?[(\[*_]*$",
     re.IGNORECASE,
 )
+_LETTER = r"[*_]*[(\[]?(?P<{}>[A-Z])[)\]]?[*_]*(?![A-Za-z0-9'])"
 _VERDICT = re.compile(
-    r"(?<![A-Za-z0-9'])[*_]*[(\[]?(?P<after>[A-Z])[)\]]?[*_]*\s+is\s+(?:the\s+|therefore\s+|thus\s+)?(?:correct|right|best|only correct)\b"
+    rf"(?<![A-Za-z0-9']){_LETTER.format('after')}\s+is\s+(?:the\s+|therefore\s+|thus\s+)?"
+    r"(?:correct|right|best|only correct)\b"
     r"|\b(?:choose|select|pick|go with|opt for|going with)\s+(?:the\s+)?(?:option\s+|answer\s+|choice\s+|letter\s+)?"
-    r"[*_]*[(\[]?(?P<before>[A-Z])[)\]]?[*_]*(?![A-Za-z0-9'])(?!\s+(?!because|since|as\b|for\b|which|and\b)[a-z])"
+    rf"{_LETTER.format('before')}(?!\s+(?!because|since|as\b|for\b|which|and\b)[a-z])"
 )
 
 

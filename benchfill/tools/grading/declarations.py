@@ -31,7 +31,10 @@ _VERB = (
     r"(?::|=|->|→|⇒|\bis\b|\bare\b|\bwas\b|\bbe\b|\bseems\b|\bto be\b|\bequals\b|\bwould\b|\bshould\b|\bmust\b"
     r"|\bwill\b|\bbecomes\b|\bcomes (?:out )?to\b|\bthus\b|\bthen\b|\bindeed\b|\btherefore\b)"
 )
-_QUALIFIED = r"(?:\s*\([^()\n]{0,60}\))?(?:\s+(?:to|for|of|in|choice|option|letter|here|key|that|we|i)\b[^.:\n=]{0,80}?)?"
+_QUALIFIED = (
+    r"(?:\s*\([^()\n]{0,60}\))?"
+    r"(?:\s+(?:to|for|of|in|choice|option|letter|here|key|that|we|i)\b[^.:\n=]{0,80}?)?"
+)
 _ENGLISH = re.compile(
     rf"\b(?:answers?|ans|final (?:result|value|solution)|(?:correct|right|best) (?:option|choice|letter|result))\b"
     rf"{_QUALIFIED}[\s*_`\"')\]}}#]*?(?:{_VERB}[\s*_`]*)+",
@@ -49,9 +52,11 @@ _OTHER_LANGUAGES = re.compile(
     r"|(?:(?:الإجابة|الاجابة|الجواب|الحل)(?:\s+(?:الصحيحة|النهائية|النهائي|الصحيح))?\s*(?:(?:هي|هو|:)\s*)+)"
     r"|(?:\b(?:Antwort|Lösung|Endergebnis)\b(?:\s+(?:ist|lautet|wäre))?\s*[*_]*\s*:?(?<=[:tea])[*_\s]*)"
     r"|(?:\b(?:réponse|reponse)\b(?:\s+(?:finale|correcte))?\s*[*_]*\s*(?:(?:est|:)\s*)+)"
-    r"|(?:\b(?:respuesta|resposta|risposta)\b(?:\s+(?:correcta|correta|corretta|final|finale))?\s*[*_]*\s*(?:(?:es|é|è|:)\s*)+)"
+    r"|(?:\b(?:respuesta|resposta|risposta)\b(?:\s+(?:correcta|correta|corretta|final|finale))?"
+    r"\s*[*_]*\s*(?:(?:es|é|è|:)\s*)+)"
     r"|(?:\b(?:ответ|відповідь)\b\s*[*_]*\s*(?:[:—-]\s*)*)"
-    r"|(?:\b(?:antwoord|svar|odpowiedź|odpověď|cevap|đáp án|câu trả lời|jawaban)\b\s*[*_]*\s*(?:(?:is|är|er|to|je|là|adalah|:)\s*)+)"
+    r"|(?:\b(?:antwoord|svar|odpowiedź|odpověď|cevap|đáp án|câu trả lời|jawaban)\b"
+    r"\s*[*_]*\s*(?:(?:is|är|er|to|je|là|adalah|:)\s*)+)"
     r"|(?:उत्तर\s*(?:है|:)\s*)|(?:התשובה\s*(?:היא|הנכונה|:)\s*)",
     re.IGNORECASE,
 )

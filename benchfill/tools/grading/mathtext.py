@@ -10,138 +10,22 @@ Nodes are tuples ``(kind, ...)``: ``num`` (a Fraction), ``sym``, ``const`` (pi, 
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
 from typing import Any
 
 from benchfill.tools.grading.latex import canonical_math
+from benchfill.tools.grading.tokens import FUNCTIONS, GREEK, MathTextError, tokens
 
 __all__ = ["MathTextError", "Node", "parse_canonical", "parse_math"]
 
 Node = tuple[Any, ...]
 
 DEEPEST = 40
-MOST_TOKENS = 1500
 
-GREEK = frozenset(
-    [
-        "alpha",
-        "beta",
-        "gamma",
-        "delta",
-        "epsilon",
-        "zeta",
-        "eta",
-        "theta",
-        "iota",
-        "kappa",
-        "lambda",
-        "mu",
-        "nu",
-        "xi",
-        "rho",
-        "sigma",
-        "tau",
-        "upsilon",
-        "phi",
-        "chi",
-        "psi",
-        "omega",
-        "Gamma",
-        "Delta",
-        "Theta",
-        "Lambda",
-        "Xi",
-        "Pi",
-        "Sigma",
-        "Upsilon",
-        "Phi",
-        "Psi",
-        "Omega",
-        "ell",
-        "hbar",
-    ]
-)
-FUNCTIONS = frozenset(
-    [
-        "sin",
-        "cos",
-        "tan",
-        "cot",
-        "sec",
-        "csc",
-        "arcsin",
-        "arccos",
-        "arctan",
-        "sinh",
-        "cosh",
-        "tanh",
-        "exp",
-        "ln",
-        "log",
-        "lg",
-        "sqrt",
-        "cbrt",
-        "abs",
-        "floor",
-        "ceil",
-        "asin",
-        "acos",
-        "atan",
-    ]
-)
 _ALIASES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}
 _MARKS = frozenset(
     ["overline", "bar", "vec", "hat", "tilde", "widehat", "widetilde", "overrightarrow", "dot"]
 )
-# Letters that stand side by side as a product; other runs of three and more letters are words.
-_ALPHABET = "abcdefghijklmnopqrstuvwxyz"
-_SHORT_WORDS = frozenset(
-    [
-        "is",
-        "or",
-        "of",
-        "in",
-        "if",
-        "to",
-        "so",
-        "we",
-        "it",
-        "at",
-        "by",
-        "no",
-        "as",
-        "be",
-        "an",
-        "on",
-        "up",
-        "do",
-        "go",
-        "he",
-        "my",
-        "us",
-        "am",
-        "cm",
-        "mm",
-        "km",
-        "kg",
-    ]
-)
-
-_TOKEN = re.compile(
-    r"""\s*(?:
-    (?P<repeating>\d*\.\d*\\overline\s*\{\d+\})
-  | (?P<number>(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:[eE][+-]?\d+(?![\da-zA-Z]))?|\.\d+(?:[eE][+-]?\d+)?)
-  | \\(?P<command>[a-zA-Z]+)
-  | (?P<word>[a-zA-Z]+)
-  | (?P<symbol>[-+*/^_(){}\[\]|!%°'⌊⌋⌈⌉]|\\[{}|])
-    )""",
-    re.VERBOSE,
-)
-
-
-class MathTextError(ValueError):
-    """The text is not, or not only, a mathematical expression this parser knows."""
 
 
 def parse_math(text: str) -> Node:
@@ -157,40 +41,11 @@ def parse_canonical(text: str) -> Node:
     MathTextError
         Something in the text is unknown, left over, or nested too deeply.
     """
-    parser = _Parser(_tokens(text))
+    parser = _Parser(tokens(text))
     node = parser.sum(0)
     if parser.peek()[0] != "end":
         raise MathTextError(f"unexpected {parser.peek()[1]!r}")
     return node
-
-
-def _tokens(text: str) -> list[tuple[str, str]]:
-    tokens: list[tuple[str, str]] = []
-    position = 0
-    text = text.rstrip()
-    while position < len(text):
-        match = _TOKEN.match(text, position)
-        if match is None or match.lastgroup is None:
-            raise MathTextError(f"unknown character {text[position : position + 1]!r}")
-        if match.lastgroup == "word":
-            tokens.extend(_split_word(match.group("word")))
-        else:
-            tokens.append((match.lastgroup, match.group(match.lastgroup)))
-        if len(tokens) > MOST_TOKENS:
-            raise MathTextError("too long")
-        position = match.end()
-    return tokens
-
-
-def _split_word(word: str) -> list[tuple[str, str]]:
-    if word in FUNCTIONS or word in GREEK or word == "pi":
-        return [("command", word)]
-    if len(word) > 3 or word.lower() in _SHORT_WORDS or (len(word) == 3 and word.lower() not in _ALPHABET):
-        for name in ("sqrt", "pi", "sin", "cos", "tan", "ln", "log"):
-            if word.endswith(name) and len(word) - len(name) <= 2:
-                return [("letter", letter) for letter in word[: -len(name)]] + [("command", name)]
-        raise MathTextError(f"the word {word!r}")
-    return [("letter", letter) for letter in word]
 
 
 class _Parser:

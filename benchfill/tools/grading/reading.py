@@ -41,34 +41,11 @@ _VALUE = re.compile(
     rf"(?:\s*\*\s*10\s*\^\s*(?:\{{\s*-?\d+\s*\}}|-?\d+)|\s*\^\s*(?:\{{\s*-?\d+\s*\}}|-?\d+))?"
     rf"(?:\s*(?:%|per ?cent\b|pct\b))?"
 )
-_WORDS_FOR_NUMBERS = {
-    word: value
-    for value, word in enumerate(
-        [
-            "zero",
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-            "thirteen",
-            "fourteen",
-            "fifteen",
-            "sixteen",
-            "seventeen",
-            "eighteen",
-            "nineteen",
-            "twenty",
-        ]
-    )
-}
+_NUMBER_WORDS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen twenty"
+)
+_WORDS_FOR_NUMBERS = {word: value for value, word in enumerate(_NUMBER_WORDS.split())}
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,8 @@ from benchfill.tools.grading.values import read_value
 __all__ = ["may_reorder", "option_order", "shown_item"]
 
 _REFERS = re.compile(
-    r"\b(?:all|none|neither|both|any|either|some)\b.{0,20}\b(?:above|below|these|those|of the (?:other )?(?:options|choices|answers))\b"
+    r"\b(?:all|none|neither|both|any|either|some)\b.{0,20}\b(?:above|below|these|those"
+    r"|of the (?:other )?(?:options|choices|answers))\b"
     r"|\b(?:both|neither)\b.{0,6}\b[A-J]\b|\b[A-J]\b\)?\s*(?:,|and|or|&)\s*\(?[A-J]\b|^\(?[ivx]+\)?(?:\s*,|\s+and)"
     r"|以上|上述|都(?:对|不)",
     re.IGNORECASE,

@@ -173,12 +173,11 @@ def _piece(text: str, inequalities: bool) -> list[Interval] | None:
         ends = split_top(inner)
         if len(ends) != 2:
             return None
-        low, high = _end(ends[0]), _end(ends[1])
-        if low is False or high is False:
+        read = _ends(ends[0], ends[1])
+        if read is None:
             return None
-        return [
-            Interval(low or None, high or None, opening == "[" and bool(low), closing == "]" and bool(high))
-        ]
+        low, high = read
+        return [Interval(low, high, opening == "[" and low is not None, closing == "]" and high is not None)]
     return _inequality(text) if inequalities else None
 
 

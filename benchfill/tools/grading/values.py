@@ -30,7 +30,7 @@ _SCALE = re.compile(r"^(.*\d)\s*(thousand|million|billion|trillion)$", re.IGNORE
 _SCALES = {"thousand": "10^3", "million": "10^6", "billion": "10^9", "trillion": "10^12"}
 _UNIT_WORD = r"(?:°\s*[CF]?|¢|[^\W\d_]{1,24}\.?)(?:\s*\^\s*\{?\s*-?\d\s*\}?|(?<=m)[23])?"
 _UNIT = re.compile(rf"^\s*{_UNIT_WORD}(?:(?:\s*/\s*|\s*\*\s*|\s+(?:per\s+)?){_UNIT_WORD}){{0,4}}$")
-_UNIT_LETTERS = frozenset(["m", "g", "s", "h", "l", "L", "J", "N", "W", "V"])
+_UNIT_LETTERS = frozenset("mgshlLJNWV")
 _DECIMAL = re.compile(r"^-?(?:\d+|\d{1,3}(?:,\d{3})+)?\.(\d+)$")
 _DECIMAL_COMMA = re.compile(r"^-?(?:\d{1,3}(?:\.\d{3})+,\d+|\d+,(?:\d{1,2}|\d{4,}))$")
 _SPACED = re.compile(r"^-?\d{1,3}(?:[ '_]\d{3})+(?:\.\d+)?$")
