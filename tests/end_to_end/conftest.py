@@ -1,0 +1,83 @@
+"""One full run of the sample, and copies of it as they stood right after its scale was frozen."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+RUN = "reference"
+# What a search adds to a run: emptied, so that a copy starts where the scale has just been frozen.
+SEARCHED = ("candidates", "judgements", "attempts")
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run that went to its end."""
+
+    home: Path
+    code: int
+    events: list[dict[str, Any]]
+    errors: str
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        return self.events[-1]
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "benchfill", *arguments]
+
+
+def environment(home: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("BENCHFILL_")}
+    return {**kept, "BENCHFILL_HOME": str(home)}
+
+
+def call(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(*arguments), env=environment(home), capture_output=True, text=True, timeout=280, check=False
+    )
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    """``benchfill run --gaps 3`` on the sample, uninterrupted."""
+    home = tmp_path_factory.mktemp("finished")
+    result = call(home, "run", "--gaps", "3", "--name", RUN, "--seed", "1", "--json")
+    events = [json.loads(line) for line in result.stdout.splitlines()]
+    return Finished(home, result.returncode, events, result.stderr)
+
+
+def copy_after_the_fit(finished: Finished, home: Path) -> Path:
+    """A home whose run has its scale and plan, and nothing of the search yet."""
+    source, target = finished.home / "runs" / RUN, home / "runs" / RUN
+    target.mkdir(parents=True)
+    shutil.copy(source / "world.json", target)
+    with (
+        sqlite3.connect(source / "memory.sqlite") as original,
+        sqlite3.connect(target / "memory.sqlite") as copy,
+    ):
+        original.backup(copy)
+        for table in SEARCHED:
+            copy.execute(f"DELETE FROM {table}")
+        copy.execute("DELETE FROM estimates WHERE source = 'online'")
+        copy.execute("DELETE FROM items WHERE origin = 'candidate'")
+        copy.execute("UPDATE gaps SET status = 'open', accepted = NULL, rounds = 0")
+        copy.execute("UPDATE runs SET status = 'prepared', summary = NULL")
+    copy.close()
+    original.close()
+    return home
+
+
+@pytest.fixture
+def unsearched(finished: Finished, tmp_path: Path) -> Path:
+    return copy_after_the_fit(finished, tmp_path / "home")

@@ -1,0 +1,238 @@
+"""The main job on the sample: three gaps found and filled over real HTTP. Everything here is simulated."""
+
+from __future__ import annotations
+
+import collections
+import json
+import random
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from benchfill.calibration.measure import top_k_gap_sum
+from benchfill.item import Item
+from benchfill.memory.pool import Pool
+from benchfill.worlds.simulated.chain import Chain
+from benchfill.worlds.simulated.language import read_question
+from benchfill.worlds.simulated.truth import true_z
+from benchmarks.kill_resume import CONCURRENCY, export, kill_and_resume, requests_of
+from tests.end_to_end.conftest import RUN, Finished, call, command, environment
+
+
+def test_three_gaps_are_filled_and_the_events_say_so(finished: Finished):
+    assert finished.code == 0, finished.errors
+    assert finished.errors == ""
+    assert all(event["v"] == 1 for event in finished.events)
+    names = [event["event"] for event in finished.events]
+    assert names[0] == "run_started"
+    assert names.index("plan") < names.index("gap_started")
+    assert names[-1] == "summary"
+    gaps = finished.summary["gaps"]
+    assert [gap["status"] for gap in gaps] == ["filled"] * 3
+    for gap in gaps:
+        assert gap["expected_deviation"] <= gap["tolerance"]
+        assert gap["z_lo90"] < gap["z_mean"] < gap["z_hi90"]
+        assert gap["attempts"] > 0
+        assert gap["calls"] > gap["attempts"] - 1
+    assert finished.summary["totals"]["calls"] == sum(gap["calls"] for gap in gaps)
+
+
+def test_the_planned_gaps_are_the_widest_of_the_benchmark(finished: Finished):
+    (diagnosis,) = (event for event in finished.events if event["event"] == "diagnosis")
+    (plan,) = (event for event in finished.events if event["event"] == "plan")
+    z = sorted(item["z"] for item in diagnosis["items"])
+    widths = sorted((right - left for left, right in zip(z, z[1:], strict=False)), reverse=True)
+    assert [gap["width"] for gap in plan["gaps"]] == pytest.approx(widths[:3])
+    assert min(gap["width"] for gap in plan["gaps"]) >= 0.15
+    assert diagnosis["gate"]["passed"]
+
+
+def accepted(finished: Finished) -> list[dict]:
+    return [json.loads(line) for line in export(finished.home, RUN).decode().splitlines()]
+
+
+def test_by_the_worlds_own_truth_the_reduction_is_near_the_oracles(finished: Finished):
+    """Top-3 sum with the accepted items at their true z, against the oracle's midpoints."""
+    pool = Pool(finished.home / "runs" / RUN / "memory.sqlite", create=False)
+    scale = pool.scale()
+    places = [each.z for each in pool.estimates().values() if each.source == "offline"]
+    midpoints = [(gap.lo + gap.hi) / 2 for gap in pool.gaps()]
+    pool.close()
+    assert scale is not None
+    true = [
+        true_z(scale.theta, row["question"], scale.lo, scale.hi, scale.models) for row in accepted(finished)
+    ]
+    before = top_k_gap_sum(places, 3)
+    oracle = before - top_k_gap_sum([*places, *midpoints], 3)
+    reached = before - top_k_gap_sum([*places, *true], 3)
+    assert reached >= 0.85 * oracle
+
+
+def test_every_accepted_key_is_right(finished: Finished):
+    rows = accepted(finished)
+    assert len(rows) == 3
+    for row in rows:
+        question = read_question(row["question"])
+        assert question is not None
+        assert int(row["answer"].replace(",", "")) == worked(question.chain)
+
+
+def worked(chain: Chain) -> int:
+    """The chain's value by Python's own integers, not by the world's solver."""
+    value = chain.start
+    for step in chain.steps:
+        value = {
+            "add": value + step.a,
+            "sub": value - step.a,
+            "mul": value * step.a,
+            "div": value // step.a,
+            "addprod": value + step.a * step.b,
+            "subprod": value - step.a * step.b,
+        }[step.kind]
+    return value
+
+
+def test_killed_three_times_it_ends_with_the_same_bytes(finished: Finished, unsearched: Path):
+    outcome = kill_and_resume(
+        unsearched,
+        RUN,
+        command("resume", RUN),
+        kills=3,
+        horizon=12.0,
+        rng=random.Random(7),
+    )
+    assert outcome.export == export(finished.home, RUN)
+    assert outcome.repeated <= CONCURRENCY * outcome.kills
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_one_signal_ends_in_order_and_repeats_nothing(finished: Finished, unsearched: Path, signum: int):
+    process = subprocess.Popen(
+        command("resume", RUN, "--json"), env=environment(unsearched), stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    for line in process.stdout:
+        if json.loads(line)["event"] == "posterior":
+            break
+    sent = time.monotonic()
+    process.send_signal(signum)
+    rest = process.stdout.read()
+    assert process.wait(10) == 128 + signum
+    assert time.monotonic() - sent < 5
+    last = json.loads(rest.splitlines()[-1])
+    assert (last["event"], last["resume"]) == ("interrupted", f"benchfill resume {RUN}")
+    assert json.loads(call(unsearched, "status", RUN, "--json").stdout)["status"] == "interrupted"
+    if signum == signal.SIGINT:
+        again = call(unsearched, "resume", RUN, "--json")
+        assert again.returncode == 0
+        assert export(unsearched, RUN) == export(finished.home, RUN)
+        assert requests_of(unsearched, RUN)[1] == 0
+
+
+def test_a_run_in_use_is_refused_and_a_second_signal_leaves_at_once(unsearched: Path):
+    process = subprocess.Popen(
+        command("resume", RUN, "--json"), env=environment(unsearched), stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    for line in process.stdout:
+        if json.loads(line)["event"] == "round_started":
+            break
+    second = call(unsearched, "resume", RUN)
+    assert second.returncode == 2
+    assert re.fullmatch(r"Error: Run reference is in use by another process\..*\n", second.stderr)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(3) == 130
+
+
+def test_a_finished_run_is_not_run_again(finished: Finished):
+    before = requests_of(finished.home, RUN)
+    again = call(finished.home, "resume", RUN, "--json")
+    assert again.returncode == 0
+    (event,) = [json.loads(line) for line in again.stdout.splitlines()]
+    assert event == finished.summary
+    assert requests_of(finished.home, RUN) == before
+
+
+def test_the_same_seed_again_costs_nothing(finished: Finished, unsearched: Path):
+    import shutil
+
+    shutil.copy(finished.home / "ledger.sqlite", unsearched)
+    again = call(unsearched, "resume", RUN, "--json")
+    assert again.returncode == 0
+    totals = json.loads(again.stdout.splitlines()[-1])["totals"]
+    assert totals["calls"] == 0
+    assert totals["from_ledger"] == finished.summary["totals"]["calls"]
+    assert not (unsearched / "runs" / RUN / "requests.log").read_text()
+
+
+def test_lists_status_and_path(finished: Finished):
+    listed = call(finished.home, "runs")
+    assert RUN in listed.stdout
+    (row,) = json.loads(call(finished.home, "runs", "--json").stdout)["runs"]
+    assert (row["run"], row["status"], row["filled"]) == (RUN, "finished", 3)
+    assert "filled" in call(finished.home, "status").stdout
+    assert call(finished.home, "path").stdout.strip() == str(finished.home)
+
+
+def test_the_export_holds_no_time_path_or_run_name(finished: Finished, tmp_path: Path):
+    text = export(finished.home, RUN).decode()
+    assert str(finished.home) not in text
+    assert RUN not in text.replace("references", "")
+    assert not re.search(r"\d{4}-\d{2}-\d{2}|\d{2}:\d{2}:\d{2}", text)
+    packet = tmp_path / "packet.jsonl"
+    result = call(finished.home, "export", RUN, "--blind", "--out", str(packet))
+    assert result.returncode == 0
+    assert len(packet.read_text().splitlines()) == 6
+    assert (tmp_path / "packet.key.json").exists()
+
+
+def test_no_file_of_a_run_is_open_to_others(finished: Finished):
+    assert (finished.home / "runs" / RUN).stat().st_mode & 0o077 == 0
+
+
+def test_tracing_variables_send_nothing(unsearched: Path):
+    """With tracing switched on by the environment, a listener at its address hears nothing."""
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(0.2)
+        where = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        traced = {
+            **environment(unsearched),
+            "LANGSMITH_TRACING": "true",
+            "LANGCHAIN_TRACING_V2": "true",
+            "LANGSMITH_API_KEY": "k",
+            "LANGSMITH_ENDPOINT": where,
+            "LANGCHAIN_ENDPOINT": where,
+        }
+        process = subprocess.Popen(
+            command("resume", RUN, "--json"), env=traced, stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout is not None
+        heard = []
+        for line in process.stdout:
+            event = json.loads(line)
+            if event["event"] == "posterior":
+                break
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=10)
+        try:
+            heard.append(listener.accept())
+        except TimeoutError:
+            pass
+    assert heard == []
+
+
+def test_items_of_the_memory_are_what_the_files_say(finished: Finished):
+    pool = Pool(finished.home / "runs" / RUN / "memory.sqlite", create=False)
+    items = pool.items("original")
+    counts = collections.Counter(candidate.status for candidate in pool.candidates())
+    pool.close()
+    assert len(items) == finished.events[0]["n_items"]
+    assert all(isinstance(item, Item) and item.question for item in items)
+    assert counts["accepted"] == 3
