@@ -24,7 +24,10 @@ def wrong_answer(item: LoggedItem) -> str:
     """An answer that no grader takes for the key: another letter, a number far off, or a text that says so."""
     if item.answer_type in ("mcq", "mcq-multi"):
         letters = _LETTERS[: max(len(item.choices), 2)]
-        return next((letter for letter in letters if letter not in item.answer.upper()), "none of them")
+        return next((letter for letter in letters if letter not in item.answer.upper()), "A")
+    letter = re.fullmatch(r"(?:\\text\{)?\(?([A-Z])\)?\}?", item.answer.strip())
+    if letter is not None:
+        return "B" if letter.group(1) == "A" else "A"
     plain = item.answer.replace(",", "").replace("$", "").strip()
     if re.fullmatch(r"-?\d+(\.\d+)?", plain):
         return str(-7 * abs(int(float(plain))) - 13)
