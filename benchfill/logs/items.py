@@ -209,7 +209,7 @@ def check_items_cover(items: Sequence[Item], log: ResponseLog) -> tuple[str, ...
     Returns
     -------
     tuple of str
-        Notes: items of the log that are not in the file, and items nobody was asked.
+        Notes: items of the log that are not in the file, for the caller to leave out, and items nobody was asked.
 
     Raises
     ------
@@ -231,7 +231,9 @@ def check_items_cover(items: Sequence[Item], log: ResponseLog) -> tuple[str, ...
     notes = []
     beyond = sorted(known - wanted)
     if beyond:
-        notes.append(f"{len(beyond)} items of the log are not in the item file: {listing(beyond)}.")
+        notes.append(
+            f"{len(beyond)} items of the log are not in the item file and left out: {listing(beyond)}."
+        )
     silent = np.flatnonzero(~np.any(log.attempts, axis=0)).tolist()
     unanswered = [log.items[index] for index in silent if log.items[index] in wanted]
     if unanswered:

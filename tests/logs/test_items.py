@@ -302,7 +302,7 @@ def test_a_log_is_held_against_the_items() -> None:
     counts = np.array([[1, 0, 1]])
     log = ResponseLog(("m",), ("a", "b", "c"), counts, counts)
     notes = check_items_cover(items, log)
-    assert any("1 items of the log are not in the item file: 'c'" in note for note in notes)
+    assert any("1 items of the log are not in the item file and left out: 'c'" in note for note in notes)
     assert any("no model was asked: 'b'" in note for note in notes)
     with pytest.raises(InputError) as caught:
         check_items_cover([*items, Item(id="z", question="?", answer="1")], log)
