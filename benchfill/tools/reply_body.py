@@ -231,7 +231,7 @@ def _arguments(raw: Any) -> dict[str, Any] | None:
     return raw if isinstance(raw, dict) else None
 
 
-def _json(text: str | bytes, pairs: Callable[[list[tuple[str, Any]]], dict[str, Any]] = dict) -> Any:
+def _json(text: str | bytes, pairs: Callable[[list[tuple[str, Any]]], dict[str, Any]] | None = None) -> Any:
     try:
         # strict=False: a raw line feed inside a string loses nothing.
         parsed = json.loads(text, strict=False, object_pairs_hook=pairs)
