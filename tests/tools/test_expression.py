@@ -137,10 +137,61 @@ def test_exact_values(expression: str, expected: str) -> None:
         ("divisors(28)", "[1, 2, 4, 7, 14, 28]"),
         ("floor(sqrt(50))", "7"),
         ("round(pi, 4)", "3927/1250 = 3.1416"),
+        ("sqrt(50) // 2", "3"),
+        ("mod(sqrt(16) + pi, pi)", "4 - pi ≈ 0.858407346410"),
+        ("sqrt(2) + 1 > 2", "True"),
+        ("min(sqrt(2), 1.5)", "sqrt(2) ≈ 1.41421356237"),
+        ("solve(x^2 = y, x)", "[-sqrt(y), sqrt(y)]"),
+        ("solve(x^2 - 5x + 6)", "[2, 3]"),
+        ("solve(x^2 = 1/2, x)", "[-sqrt(2)/2, sqrt(2)/2] ≈ [-0.707106781187, 0.707106781187]"),
+        ("[1/2, sqrt(4)]", "[1/2, 2] ≈ [0.5, 2]"),
+        ("sum([sqrt(2), sqrt(2)])", "2*sqrt(2) ≈ 2.82842712475"),
+        ("sum(k, k, 1, n)", "n**2/2 + n/2"),
+        ("8^(1/3)", "2"),
+        ("cbrt(-2)", "-2**(1/3) ≈ -1.25992104989"),
+        ("oo", "oo"),
+        ("totient(36)", "12"),
+        ("factorint(1)", "1"),
     ],
 )
 def test_algebra(expression: str, expected: str) -> None:
     assert evaluate(expression) == expected
+
+
+@pytest.mark.parametrize(
+    ("expression", "part"),
+    [
+        ("solve(x = x, x)", "every value"),
+        ("solve(2 = 3)", "a relation is not a number"),
+        ("solve(x + y = 3, 2)", "write solve"),
+        ("integrate(x^x, x)", "no closed form"),
+        ("integrate(x, x, 1)", "write integrate"),
+        ("sum(k, 1, 10)", "write sum"),
+        ("sum(sum(k, k, 1, 3), k, 1, 3)", "already in use"),
+        ("sum(sin(k^k), k, 1, n)", "no closed form"),
+        ("nosuch(3)", "unknown function"),
+        ("gcd(1.5, 2)", "needs integers"),
+        ("factorial(1/2)", "non-negative integer"),
+        ("binomial(-1, 2)", "non-negative"),
+        ("sqrt(1, 2)", "does not take 2 arguments"),
+        ("solve()", "does not take 0 arguments"),
+        ("[1] + 1", "lists"),
+        ("(1 < 2) + 1", "a relation is not a number"),
+        ("isprime(1.5)", "an integer is needed"),
+        ("factorint(10^60 + 7)", "at most 45 digits"),
+        ("round(I)", "real number"),
+        ("divisors(963761198400 * 10^6)", "too many"),
+        ("round(1, 200)", "at most 100 digits"),
+        ("sqrt(-1) < 2", "cannot compute"),
+        ("sin(x", "expected ')'"),
+        ("3 +", "ends too early"),
+        ("x.y", "did not understand '.'"),
+    ],
+)
+def test_errors_help(expression: str, part: str) -> None:
+    result = evaluate(expression)
+    assert result.startswith("error: ")
+    assert part in result
 
 
 def test_a_list_of_periodic_solutions_says_that_it_is_not_complete() -> None:

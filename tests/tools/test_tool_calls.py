@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, create_model
 
 from benchfill.tools.client import Reply, ToolCall
@@ -137,6 +139,41 @@ def test_a_turn_without_text_and_calls_is_not_sent_back_empty() -> None:
     message = assistant_message(reply, parse_calls(reply, [SubmitItem]))
     assert message["content"]
     assert "tool_calls" not in message
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(sorted(VERDICT)), inner),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["submit_verdict", "submit_item", "x"]),
+            json_values
+            | st.fixed_dictionaries(dict.fromkeys(VERDICT, json_values))
+            | json_values.map(json.dumps),
+        ),
+        max_size=4,
+    )
+)
+def test_whatever_is_sent_a_call_fits_its_schema_or_is_an_error(made: list[tuple[str, Any]]) -> None:
+    calls = tuple(ToolCall("id", name, arguments) for name, arguments in made)
+    reply = Reply("", calls, (), "", "stop", 0, 0, False, "k")
+    parsed = parse_calls(reply, [SubmitVerdict, SubmitItem])
+    assert len(parsed) == len(calls)
+    message = assistant_message(reply, parsed)
+    assert len(message.get("tool_calls", ())) == len(calls)
+    for call, entry in zip(parsed, message.get("tool_calls", ()), strict=True):
+        assert isinstance(json.loads(entry["function"]["arguments"]), dict)
+        if isinstance(call, ParsedCall) and isinstance(call.arguments, SubmitVerdict):
+            said = call.sent["valid"]
+            assert call.arguments.valid is (
+                said if isinstance(said, bool) else said.strip().casefold() == "true"
+            )
 
 
 def schemas_of_cases(shared: Path) -> list[type[BaseModel]]:
