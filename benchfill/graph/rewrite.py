@@ -109,7 +109,7 @@ def _keep(
     search: Search, task: CandidateTask, name: str, parent: Item, result: RewriteResult, target: float
 ) -> None:
     submission = result.submission
-    item = None if submission is None else _item(submission, parent)
+    item = None if submission is None else submission.item(_item_id(submission), parent)
     status: CandidateStatus = (
         "submitted" if item is not None else "refused" if result.refusals else "no_submission"
     )
@@ -143,15 +143,7 @@ def _keep(
     )
 
 
-def _item(submission: Submission, parent: Item) -> Item:
-    """The submission as an item: what the parent's answer type and tolerance say holds for it too."""
+def _item_id(submission: Submission) -> str:
+    """The same text is the same item, in every run."""
     text = "\x1f".join((submission.question, *submission.choices, submission.answer))
-    return Item(
-        id="bf-" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12],
-        question=submission.question,
-        answer=submission.answer,
-        solution=submission.solution,
-        choices=submission.choices,
-        answer_type=parent.answer_type,
-        tolerance=parent.tolerance,
-    )
+    return "bf-" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]

@@ -68,7 +68,7 @@ def copy_after_the_fit(finished: Finished, home: Path) -> Path:
     ):
         original.backup(copy)
         for table in SEARCHED:
-            copy.execute(f"DELETE FROM {table}")
+            copy.execute(f"DELETE FROM {table}")  # noqa: S608
         copy.execute("DELETE FROM estimates WHERE source = 'online'")
         copy.execute("DELETE FROM items WHERE origin = 'candidate'")
         copy.execute("UPDATE gaps SET status = 'open', accepted = NULL, rounds = 0")

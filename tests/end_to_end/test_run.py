@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import collections
+import contextlib
+import itertools
 import json
 import random
 import re
@@ -45,7 +47,7 @@ def test_the_planned_gaps_are_the_widest_of_the_benchmark(finished: Finished):
     (diagnosis,) = (event for event in finished.events if event["event"] == "diagnosis")
     (plan,) = (event for event in finished.events if event["event"] == "plan")
     z = sorted(item["z"] for item in diagnosis["items"])
-    widths = sorted((right - left for left, right in zip(z, z[1:], strict=False)), reverse=True)
+    widths = sorted((right - left for left, right in itertools.pairwise(z)), reverse=True)
     assert [gap["width"] for gap in plan["gaps"]] == pytest.approx(widths[:3])
     assert min(gap["width"] for gap in plan["gaps"]) >= 0.15
     assert diagnosis["gate"]["passed"]
@@ -221,10 +223,8 @@ def test_tracing_variables_send_nothing(unsearched: Path):
                 break
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=10)
-        try:
+        with contextlib.suppress(TimeoutError):
             heard.append(listener.accept())
-        except TimeoutError:
-            pass
     assert heard == []
 
 
