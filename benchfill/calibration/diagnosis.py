@@ -159,7 +159,7 @@ def diagnosis_of(fit: Fit, *, accept_unconverged: bool = False, notes: Sequence[
         )
     elif fit.b.min() < fit.b.max():
         scale = minmax_scale(fit)
-        own.extend(_censored_notes(fit))
+        own.extend(_anchor_note(fit))
     else:
         own.append("All items are equally difficult in this log: there is no axis to lay them on.")
     if usable and not fit.gate.passed:
@@ -186,18 +186,18 @@ def _figures(z: NDArray[np.float64] | None, n_items: int) -> Figures:
     return Figures(n_items, ddm(z), max_gap(z), top_k_gap_sum(z, _TOP))
 
 
-def _censored_notes(fit: Fit) -> list[str]:
-    count = int(fit.censored.sum())
-    if not count:
-        return []
+def _anchor_note(fit: Fit) -> list[str]:
+    """Which ends of the axis the prior sets: the items there are always right, or never."""
     ends = [
         name
         for name, end in (("easy", fit.b.min()), ("hard", fit.b.max()))
         if bool(fit.censored[fit.b == end].any())
     ]
-    anchored = f"; such items set the {' and '.join(ends)} end of the axis" if ends else ""
+    if not ends:
+        return []
+    sides = f"{ends[0]} end" if len(ends) == 1 else "easy and the hard end"
     return [
-        f"{count} of {len(fit.items)} items are always right or never: their places come from the prior{anchored}."
+        f"Censored items, always right or never, set the {sides} of the axis: its length depends on the prior."
     ]
 
 

@@ -119,7 +119,7 @@ def _figures_table(document: Mapping[str, Any]) -> Table:
     table = _table("Point estimates (z)", "", "items", "DDM", "Max Gap", "top-5 gap sum")
     rows = [("all items", document)]
     if document["n_censored"]:
-        rows.append(("without always right or never right", document["uncensored"]))
+        rows.append(("without censored items", document["uncensored"]))
     for label, figures in rows:
         values = (number(figures[name]) for name in ("ddm", "max_gap", "top5_sum"))
         table.add_row(label, f"{figures['n_items']:,}", *values)

@@ -1,0 +1,189 @@
+"""The command: readers, guessing rates, document, terminal output, exit codes."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from benchfill.calibration import diagnosis as room
+from benchfill.calibration.fit import Fit
+from benchfill.calibration.gate import Gate
+from benchfill.calibration.response_log import ResponseLog
+from benchfill.commands.diagnose import diagnose
+from benchfill.display.diagnosis import FitProgress, print_diagnosis
+from benchfill.errors import GateRefused, InputError
+
+runner = CliRunner()
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """6 models, 12 items, 8 attempts a cell, drawn from a known 1PL."""
+    rng = np.random.default_rng(2)
+    lines = ["model,item_id,correct,count"]
+    for model, theta in enumerate(np.linspace(-1.5, 1.5, 6)):
+        for item, b in enumerate(np.linspace(-2, 2, 12)):
+            lines.append(f"m{model},q{item:02d},{rng.binomial(8, 1 / (1 + np.exp(b - theta)))},8")
+    path = tmp_path / "log.csv"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def run(*arguments: object) -> Any:
+    app = typer.Typer()
+    app.command()(diagnose)
+    return runner.invoke(app, [str(argument) for argument in arguments])
+
+
+def test_json_is_one_document_on_stdout(log: Path) -> None:
+    result = run("--responses", log, "--engine", "mml", "--json", "--seed", 5)
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    assert (document["v"], document["n_items"], document["n_models"]) == (1, 12, 6)
+    assert (document["engine"], document["seed"]) == ("mml", 5)
+    widths = [gap["width"] for gap in document["gaps"]]
+    assert widths == sorted(widths, reverse=True)
+    assert document["max_gap"] == pytest.approx(widths[0])
+    assert document["top5_sum"] == pytest.approx(sum(widths[:5]))
+    assert set(document["items"][0]) == {"id", "b", "b_sd", "z", "z_lo90", "z_hi90", "censored"}
+    assert {"rhat_max", "ess_min", "divergences", "passed"} <= set(document["gate"])
+
+
+def test_order_of_rows_does_not_change_a_byte(log: Path, tmp_path: Path) -> None:
+    header, *rows = log.read_text(encoding="utf-8").splitlines()
+    mixed = tmp_path / "mixed.csv"
+    mixed.write_text("\n".join([header, *reversed(rows)]), encoding="utf-8")
+    first, second = (run(path, "--engine", "mml", "--json") for path in (log, mixed))
+    assert first.exit_code == 0
+    assert first.stdout == second.stdout
+
+
+def test_terminal_output_shows_gate_axis_figures_and_gaps(log: Path) -> None:
+    result = run(log, "--engine", "mml")
+    assert result.exit_code == 0, result.output
+    text = result.stdout
+    for part in ("12 items, 6 models", "Gate passed", "DDM", "Max Gap", "top-5 gap sum", "target", "logits"):
+        assert part in text
+    assert "\x1b" not in text
+
+
+def test_items_give_guessing_rates_and_restrict_the_log(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    items = tmp_path / "items.jsonl"
+    records = [
+        {"ref": f"q{n:02d}", "question": "?", "answer": "A", "choices": ["x", "y", "z", "w"]}
+        for n in range(3)
+    ]
+    records.append({"ref": "q03", "question": "?", "answer": "7"})
+    items.write_text("\n".join(json.dumps(record) for record in records), encoding="utf-8")
+    seen: dict[str, Any] = {}
+
+    def spy(found: ResponseLog, **options: Any) -> Fit:
+        seen.update(options, items=found.items)
+        raise InputError("enough seen")
+
+    monkeypatch.setattr(room, "fit_1pl", spy)
+    run(log, "--items", items, "--map", "id=ref")
+    assert seen["items"] == ("q00", "q01", "q02", "q03")
+    assert seen["guessing"].tolist() == [0.25, 0.25, 0.25, 0.0]
+    result = run(log, "--items", items)
+    assert isinstance(result.exception, InputError)
+    assert "--map id=" not in str(result.exception) or "ref" in str(result.exception)
+    assert isinstance(run(log, "--map", "id=ref").exception, InputError)
+
+
+@pytest.mark.parametrize("flags", [[], ["--json"]])
+def test_a_failed_gate_is_shown_and_exits_1_unless_accepted(
+    log: Path, monkeypatch: pytest.MonkeyPatch, flags: list[str]
+) -> None:
+    real = room.fit_1pl
+    failed = Gate(1.4, 80.0, 3, None, False, ("R-hat is 1.4000, the limit is 1.02.",))
+
+    def unconverged(*arguments: Any, **options: Any) -> Fit:
+        fit = real(*arguments, **options)
+        return Fit(**{**{name: getattr(fit, name) for name in fit.__dataclass_fields__}, "gate": failed})
+
+    monkeypatch.setattr(room, "fit_1pl", unconverged)
+    refused = run(log, "--engine", "mml", *flags)
+    assert isinstance(refused.exception, GateRefused)
+    assert refused.exception.exit_code == 1
+    accepted = run(log, "--engine", "mml", "--accept-unconverged", *flags)
+    assert accepted.exit_code == 0
+    if flags:
+        assert json.loads(refused.stdout)["ddm"] is None
+        assert json.loads(refused.stdout)["gate"]["passed"] is False
+        assert json.loads(accepted.stdout)["ddm"] is not None
+    else:
+        assert "Gate failed" in refused.stdout
+        assert "R-hat is 1.4" in refused.stdout
+        assert "Max Gap" not in refused.stdout
+        assert "Max Gap" in accepted.stdout
+
+
+def test_one_log_is_named_and_options_are_checked(log: Path, tmp_path: Path) -> None:
+    for arguments in (
+        [],
+        [log, "--responses", log],
+        [tmp_path / "absent.csv"],
+        [tmp_path],
+        [log, "--threshold", "7"],
+    ):
+        result = run(*arguments)
+        assert isinstance(result.exception, InputError), arguments
+        assert result.exception.exit_code == 2
+    for arguments in ([log, "--engine", "guess"], [log, "--rows", "columns"], [log, "--seed", "-1"]):
+        assert run(*arguments).exit_code == 2
+
+
+def test_foreign_text_cannot_steer_the_terminal() -> None:
+    document = {
+        "n_items": 1,
+        "n_models": 1,
+        "engine": "mml",
+        "seed": 0,
+        "gate": {
+            "rhat_max": None,
+            "ess_min": None,
+            "divergences": None,
+            "pareto_k": 0.2,
+            "passed": True,
+            "reasons": [],
+        },
+        "scale": None,
+        "notes": ["odd \x1b[31mname\x1b[0m [bold]x[/bold]"],
+    }
+    sink = io.StringIO()
+    print_diagnosis(document, sink)
+    assert "odd name [bold]x[/bold]" in sink.getvalue()
+    assert "\x1b" not in sink.getvalue()
+    assert "Pareto k 0.20" in sink.getvalue()
+
+
+def test_progress_is_plain_lines_without_a_terminal() -> None:
+    sink = io.StringIO()
+    with FitProgress(sink) as progress:
+        for step in range(101):
+            progress(step / 100, "sampling")
+    lines = sink.getvalue().splitlines()
+    assert lines[0].startswith("fit: sampling")
+    assert len(lines) <= 6
+
+
+def test_progress_in_a_terminal_is_a_bar_that_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("TERM", "xterm")
+    sink = Terminal()
+    with FitProgress(sink) as progress:
+        progress(0.5, "sampling")
+    assert "sampling" in sink.getvalue()
