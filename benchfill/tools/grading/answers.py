@@ -13,6 +13,7 @@ from benchfill.tools.grading.latex import canonical_math
 from benchfill.tools.grading.reading import (
     Reading,
     first_statement,
+    joined_math_spans,
     last_number,
     math_spans,
     read_phrase,
@@ -24,7 +25,7 @@ from benchfill.tools.grading.words import plain_words, read_time, read_yes_no
 __all__ = ["Answer", "find_answer"]
 
 _COPULA = re.compile(
-    r".*(?:\b(?:is|are|was|be|equals?|equal to|gives?|get|obtain|have|to|of|at)\b|[:：]|(?<![<>!])=)\s*(?=\S)",
+    r".*(?:\b(?:is|are|was|be|equals?|equal to|gives?|get|obtain|have|to|of|at)\b|:(?=\s)|(?<![<>!])=)\s*(?=\S)",
     re.DOTALL,
 )
 _BRACKETED = re.compile(r"(?:\\\{|[(\[]).*(?:\\\}|[)\]])")
@@ -81,9 +82,9 @@ def find_answer(
                 return Answer(undecorated(content), declared=True, readable=False)
             continue
         answer = Answer(reading.text, declared=True, hedged=reading.hedged)
-        if statement.delimited or reading.direct:
-            return answer
         after_box = any(start < statement.start for start in delimited_before)
+        if statement.delimited or (reading.direct and not (after_box and reading.chain)):
+            return answer
         if not after_box and _short(statement, content):
             return answer
         weak = weak or answer
@@ -123,7 +124,7 @@ def _structured(kind: AnswerType, content: str, delimited: bool) -> Reading | No
     text = text.rstrip(".,;: ") if delimited else text.rstrip(".,;:!? ")
     if readable(kind, text):
         return Reading(text)
-    spans = [canonical_math(span).rstrip(".,; ") for span in math_spans(content)]
+    spans = [canonical_math(span).rstrip(".,; ") for span in joined_math_spans(content)]
     for span in reversed(spans):
         if readable(kind, span):
             return Reading(span)
@@ -179,7 +180,8 @@ def _undeclared_words(kind: AnswerType, text: str, last: str) -> Answer | None:
     if kind == "yesno":
         found = next((part for part in (last, text) if read_yes_no(part) is not None), None)
         return None if found is None else Answer(found, declared=False)
-    if len(plain_words(last).split()) <= 8:
-        return Answer(undecorated(last), declared=False)
     behind = _COPULA.sub("", last)
-    return Answer(undecorated(behind), declared=False) if behind != last and len(behind) < 80 else None
+    words = len(plain_words(last).split())
+    if words > 2 and behind != last and len(behind) < 80:
+        return Answer(undecorated(behind), declared=False)
+    return Answer(undecorated(last), declared=False) if words <= 8 else None

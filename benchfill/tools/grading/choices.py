@@ -140,7 +140,14 @@ def _verdicts(text: str) -> list[Declaration]:
 def _direct(content: str, options: Options, several: bool) -> Chosen | None:
     """A content that begins with a letter of the options, or is the text of one of them."""
     content = unwrap_text(re.sub(r"\\[()\[\]]|\$", "", content)).strip()
-    content = undecorated(content)
+    content = re.sub(
+        r"^(?:therefore|thus|hence|so|finally|ok(?:ay)?)\b[,:]?\s+",
+        "",
+        undecorated(content),
+        flags=re.IGNORECASE,
+    )
+    if several:
+        content = re.sub(r"[\[\]\"']", "", content)
     lead = _LEAD.match(content)
     if lead is not None:
         letter, rest = lead.group("letter"), lead.group("rest")
@@ -182,6 +189,8 @@ def _following(rest: str, options: Options) -> list[str]:
     letters = []
     while (match := _NEXT.match(rest)) and match.group(1) in options.letters:
         after = rest[match.end() :]
+        if re.match(r"^\s+(?:is|are|was|has|seems|would|can|does|because)\b", after):
+            break  # a new clause about another option
         if match.group(1) in "AI" and re.match(r"^\s+[a-z]", after) and not _CONNECTED.match(after):
             break
         if not re.match(r"^\s*[,/&+;]|^\s*(?:and|or|und|oder|和|或)|^\s+[A-Z](?!\w)", rest):

@@ -28,7 +28,7 @@ _JSON = re.compile(
     re.IGNORECASE,
 )
 _VERB = (
-    r"(?::|=|->|→|⇒|\bis\b|\bare\b|\bwas\b|\bbe\b|\bseems\b|\bto be\b|\bequals\b|\bwould\b|\bshould\b|\bmust\b"
+    r"(?::|=|'s\b|->|→|⇒|\bis\b|\bare\b|\bwas\b|\bbe\b|\bseems\b|\bto be\b|\bequals\b|\bwould\b|\bshould\b|\bmust\b"
     r"|\bwill\b|\bbecomes\b|\bcomes (?:out )?to\b|\bthus\b|\bthen\b|\bindeed\b|\btherefore\b)"
 )
 _QUALIFIED = (
@@ -36,7 +36,8 @@ _QUALIFIED = (
     r"(?:\s+(?:to|for|of|in|choice|option|letter|here|key|that|we|i)\b[^.:\n=]{0,80}?)?"
 )
 _ENGLISH = re.compile(
-    rf"\b(?:answers?|ans|final (?:result|value|solution)|(?:correct|right|best) (?:option|choice|letter|result))\b"
+    r"\b(?:answers?|ans|final (?:result|value|solution)"
+    r"|(?:correct|right|best) (?:options?|choices?|letters?|result))\b"
     rf"{_QUALIFIED}[\s*_`\"')\]}}#]*?(?:{_VERB}[\s*_`]*)+",
     re.IGNORECASE,
 )
@@ -46,7 +47,7 @@ _HEADING = re.compile(
 )
 _OTHER_LANGUAGES = re.compile(
     r"(?:(?:最终|最後|最后|正确|正確)?(?:的)?(?:答案|选项|選項|结果|結果)\s*(?:应该|應該|应|應|就)?\s*(?:是|为|為|选|選|:)\s*:?)"
-    r"|(?:(?:故|应|應|所以|因此|答案|我)?(?:选择|選擇|选|選)(?=\s*[(\[]?\s*[A-Za-z])\s*:?)|答\s*:"
+    r"|(?:(?:故|应|應|所以|因此|答案|我)?(?:选择|選擇|选|選)(?=\s*:?\s*[(\[]?\s*[A-Za-z])\s*:?)|答\s*:"
     r"|(?:(?:答え|答|解答|正解|回答)\s*(?:は|:)\s*:?)"
     r"|(?:(?:정답|답변|답)\s*(?:은|는|이|:)\s*:?)"
     r"|(?:(?:الإجابة|الاجابة|الجواب|الحل)(?:\s+(?:الصحيحة|النهائية|النهائي|الصحيح))?\s*(?:(?:هي|هو|:)\s*)+)"

@@ -160,7 +160,8 @@ def approximate(node: Node, point: Mapping[str, complex]) -> complex:
         return -((-b) ** (1 / a)) if real_odd else b ** (1 / a)
     if kind == "log":
         return cmath.log(b) / cmath.log(a)
-    return complex(math.comb(int(_real(a)), int(_real(b))))
+    n, k = _real(a), _real(b)
+    return complex(math.gamma(n + 1) / (math.gamma(k + 1) * math.gamma(n - k + 1)))
 
 
 def _real(value: complex) -> float:

@@ -11,8 +11,9 @@ from benchfill.item import AnswerType, Item
 from benchfill.tools.grading.answers import Answer, find_answer
 from benchfill.tools.grading.choices import key_letters, options_of, read_choice
 from benchfill.tools.grading.cleaning import clean_characters, final_text
-from benchfill.tools.grading.comparison import Comparison, Undecided, Unreadable, compare
+from benchfill.tools.grading.comparison import compare
 from benchfill.tools.grading.declarations import Declaration, Declared, find_declarations
+from benchfill.tools.grading.equality import Comparison, Undecided, Unreadable
 from benchfill.tools.grading.evaluation import TooLarge, exact
 from benchfill.tools.grading.kinds import infer_answer_type, key_text
 from benchfill.tools.grading.latex import canonical_math

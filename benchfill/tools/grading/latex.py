@@ -44,7 +44,7 @@ _COMMANDS = [
     (re.compile(r"\\mp(?![a-zA-Z])|∓"), r"\\mp "),
     (re.compile(r"\^\s*\{?\s*\\circ\s*\}?|\\(?:degree|degrees|deg)(?![a-zA-Z])|\\textdegree|°"), "°"),
     (re.compile(r"\\(?:rightarrow|to|Rightarrow|implies|longrightarrow)(?![a-zA-Z])|[→⇒]"), r"\\to "),
-    (re.compile(r"\\approx(?![a-zA-Z])|≈"), "="),
+    (re.compile(r"\\(?:approx|simeq)(?![a-zA-Z])|≅"), "≈"),
     (re.compile(r"\\(?:lbrace)(?![a-zA-Z])"), r"\\{"),
     (re.compile(r"\\(?:rbrace)(?![a-zA-Z])"), r"\\}"),
     (re.compile(r"\\(?:lbrack)(?![a-zA-Z])"), "["),

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 
+from benchfill.tools.grading.evaluation import TooLarge, exact
 from benchfill.tools.grading.latex import canonical_math
 from benchfill.tools.grading.values import read_value
 
@@ -60,11 +61,14 @@ class Reading:
         The statement begins with it, so that it is a statement of this value and not prose around numbers.
     hedged
         Several different values are offered side by side.
+    chain
+        It is the last side of an equation of numbers, as in "5 + 3 = 8": a statement or a check of one.
     """
 
     text: str
     direct: bool = True
     hedged: bool = False
+    chain: bool = False
 
 
 def undecorated(text: str) -> str:
@@ -90,6 +94,19 @@ def math_spans(text: str) -> list[str]:
     return [match.group() for match in _MATH_SPAN.finditer(text)]
 
 
+def joined_math_spans(text: str) -> list[str]:
+    """Formulas in order, those that are joined by commas or "and" as one."""
+    spans: list[str] = []
+    end = -1
+    for match in _MATH_SPAN.finditer(text):
+        if end >= 0 and re.fullmatch(r"\s*,?\s*(?:and|or|und|oder|和|或)?\s*", text[end : match.start()]):
+            spans[-1] += ", " + match.group()
+        else:
+            spans.append(match.group())
+        end = match.end()
+    return spans
+
+
 def read_phrase(content: str, *, delimited: bool, symbolic: bool) -> Reading | None:
     """Read a phrase that should hold one value.
 
@@ -103,9 +120,13 @@ def read_phrase(content: str, *, delimited: bool, symbolic: bool) -> Reading | N
     """
     units = "last" if symbolic else "first"
     text = canonical_math(undecorated(content))
-    text = text.rstrip(".,;: ") if delimited else re.sub(r"(?<=[\w)}\]%°'])[!?.,;:\s]+$", "", text)
+    marks = ".,;: " if delimited or symbolic or content.rstrip().endswith(("$", "\\)", "\\]")) else ".,;:!? "
+    text = text.rstrip(marks)
     if not text:
         return None
+    precise, approximation, _ = text.partition("≈")
+    if approximation and precise.strip():
+        text = precise.strip()  # "\\sqrt{2} ≈ 1.414" answers the root
     whole = _whole(text, units)
     if whole is not None:
         return Reading(whole)
@@ -120,7 +141,7 @@ def read_phrase(content: str, *, delimited: bool, symbolic: bool) -> Reading | N
         behind = re.split(r"(?<![<>!])=", text)[-1].strip()
         side = _whole(behind, units) or (None if delimited else _prefix(behind, symbolic=symbolic))
         if side is not None:
-            return Reading(side)
+            return Reading(side, chain=re.search(r"\d", text.split("=")[0]) is not None)
     prefix = _prefix(text, symbolic=symbolic)
     if prefix is not None and not delimited:
         return Reading(prefix)
@@ -173,14 +194,25 @@ def _hedged(text: str, found: list[re.Match[str]]) -> bool:
     """Values in a chain of commas that ends in "or" or "and"."""
     for first, second in pairwise(found):
         between = text[first.end() : second.start()]
-        if _ALTERNATIVE.match(between) and first.group().strip() != second.group().strip():
+        if _ALTERNATIVE.match(between) and not _same_number(first.group(), second.group()):
             return True
     return False
+
+
+def _same_number(a: str, b: str) -> bool:
+    values = [read_value(text.strip(), units="first") for text in (a, b)]
+    try:
+        numbers = [None if value is None else exact(value.node) for value in values]
+    except TooLarge:
+        return False
+    return numbers[0] is not None and numbers[0] == numbers[1]
 
 
 def last_number(text: str) -> Reading | None:
     """The last value of running text that declares no answer, with the sentence around it looked at for hedging."""
     canonical = canonical_math(undecorated(text[-3000:]))
+    aside = re.sub(r"(?<=\s)\([^()]{1,120}\)", " ", canonical)
+    canonical = aside if _VALUE.search(aside) else canonical
     found = list(_VALUE.finditer(canonical))
     if not found:
         return None

@@ -15,7 +15,7 @@ MOST_PARTS = 200
 
 _OPEN = {"(": ")", "[": "]", "{": "}"}
 _WORDS = re.compile(
-    r"\s*,?\s*(?<![a-zA-Z\\])(?:and|or|und|oder|et|ou|y)(?![a-zA-Z])\s*|\s*[和或及与]\s*|\s*;\s*|\s*&\s*",
+    r"\s*,?\s*(?<![a-zA-Z\\])(?:and|or|und|oder|et|ou)(?![a-zA-Z])\s*|\s*[和或及与]\s*|\s*;\s*|\s*&\s*",
     re.IGNORECASE,
 )
 _MEMBER = re.compile(r"^(?:[a-zA-Z]\w*(?:\([a-z]\))?|\\[a-z]+)\s*(?:\\in\b|=|:)\s*(?=[({\[\\])")

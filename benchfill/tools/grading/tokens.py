@@ -20,9 +20,8 @@ _FUNCTIONS = (
 FUNCTIONS = frozenset(_FUNCTIONS.split())
 # Letters that stand side by side as a product; other runs of three and more letters are words.
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
-_SHORT_WORDS = frozenset(
-    "is or of in if to so we it at by no as be an on up do go he my us am cm mm km kg".split()
-)
+_WORDS = "is or of in if to so we it at by no as be an on up do go he my us am cm mm km kg"
+_SHORT_WORDS = frozenset(_WORDS.split())
 
 _TOKEN = re.compile(
     r"""\s*(?:

@@ -92,6 +92,8 @@ def read_value(text: str, *, units: Literal["first", "last", "none"] = "last") -
     scaled = _SCALE.match(text)
     if scaled:
         return _bare(f"{scaled.group(1)}*{_SCALES[scaled.group(2).lower()]}")
+    if units == "first" and _DECIMAL_COMMA.match(text):
+        text = text.replace(".", "").replace(",", ".")
     readings = {"first": (_with_unit, _bare), "last": (_bare, _with_unit), "none": (_bare,)}[units]
     return next((value for value in (reading(text) for reading in readings) if value is not None), None)
 
@@ -104,7 +106,8 @@ def _with_unit(text: str) -> Value | None:
         unit = text[place.start() :]
         if not _UNIT.match(unit) or not _is_unit(unit):
             continue
-        value = _bare(text[: place.start()].strip())
+        head = text[: place.start()].strip()
+        value = _bare(head) if re.search(r"[\d\\]", head) else None
         if value is not None:
             return replace(value, unit=canonical_unit(unit))
     return None
@@ -117,9 +120,7 @@ def _is_unit(text: str) -> bool:
 
 
 def _bare(text: str) -> Value | None:
-    if _DECIMAL_COMMA.match(text):
-        text = text.replace(".", "").replace(",", ".")
-    elif _SPACED.match(text):
+    if _SPACED.match(text):
         text = re.sub("[ '_]", "", text)
     try:
         node = parse_canonical(text)

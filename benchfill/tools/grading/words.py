@@ -33,6 +33,7 @@ def plain_words(text: str) -> str:
     text = re.sub(r"\\[ ,;:!]|~", " ", text)
     text = unicodedata.normalize("NFC", text).casefold()
     text = re.sub(r"\s+", " ", text).strip(" .,;:!?\"'()[]{}")
+    text = re.sub(r"(?<=[^\x00-\x7f])(?:です|である|だ|입니다|이다)$", "", text)
     return re.sub(r"^(?:the|an?)\s+(?=\S)", "", text)
 
 
