@@ -7,6 +7,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from benchfill.errors import RunPaused
 from benchfill.graph.search import Search
 from benchfill.graph.state import SearchState
 from benchfill.item import Item
@@ -15,6 +16,9 @@ from benchfill.tools.client import derive_seed
 from benchfill.tools.respondent import ask_respondent
 
 __all__ = ["answer"]
+
+# Reasons of missing attempts that asking again later would not change.
+THE_MODELS_OWN = frozenset({"no_answer", "ungraded", "refusal", "content_filter", "attempts_exhausted"})
 
 
 async def answer(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
@@ -30,6 +34,11 @@ async def answer(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]
             calls.extend(_attempt(search, item, model, attempt) for model in search.models)
         asked[name] = wanted
     rows = await asyncio.gather(*calls)
+    if rows and all(row.outcome == "missing" and row.reason not in THE_MODELS_OWN for row in rows):
+        raise RunPaused(
+            f"No model of the pool answered ({rows[0].reason}).",
+            f"When the endpoints are back: benchfill resume {search.run}",
+        )
     # One transaction for all: the raw replies are in the ledger already, whatever happens here.
     search.pool.save_attempts(rows)
     return {"asked": asked, "plan": {}}

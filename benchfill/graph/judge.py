@@ -14,6 +14,7 @@ from benchfill.graph.state import SearchState
 from benchfill.item import Item
 from benchfill.memory.records import Candidate, CandidateStatus, JudgementRow
 from benchfill.tools.client import derive_seed
+from benchfill.tools.judge import Judgement
 from benchfill.tools.judge import judge as judge_item
 
 __all__ = ["judge"]
@@ -29,11 +30,7 @@ async def judge(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
     """Judge what was written; the accepted ones are planned for their floor of attempts."""
     search = runtime.context
     candidates = [search.pool.candidate(name) for name in state["written"]]
-    if candidates and all(candidate.reason.startswith("call_failed") for candidate in candidates):
-        raise RunPaused(
-            f"No writer got a usable reply from the rewriter ({candidates[0].reason}).",
-            f"When the endpoint is back: benchfill resume {search.run}",
-        )
+    _pause_if_down(search, "the rewriter", [candidate.reason for candidate in candidates])
     fresh, seen = [], set()
     for candidate in candidates:
         if candidate.item is None:
@@ -44,12 +41,26 @@ async def judge(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
         seen.add(candidate.item)
         fresh.append(candidate)
     verdicts = await asyncio.gather(*(_judge_one(search, candidate) for candidate in fresh))
+    _pause_if_down(search, "the judge", [verdict.reason for verdict in verdicts])
     floor = search.settings.floor_attempts
-    plan = {candidate.id: floor for candidate, passed in zip(fresh, verdicts, strict=True) if passed}
-    return {"plan": plan}
+    passed = [
+        candidate.id
+        for candidate, verdict in zip(fresh, verdicts, strict=True)
+        if verdict.status == "accepted"
+    ]
+    return {"plan": dict.fromkeys(passed, floor)}
 
 
-async def _judge_one(search: Search, candidate: Candidate) -> bool:
+def _pause_if_down(search: Search, who: str, reasons: list[str]) -> None:
+    """Rounds that nobody answers find nothing: better to wait than to use them up."""
+    if reasons and all(reason.startswith("call_failed") for reason in reasons):
+        raise RunPaused(
+            f"No usable reply came from {who} ({reasons[0]}).",
+            f"When the endpoint is back: benchfill resume {search.run}",
+        )
+
+
+async def _judge_one(search: Search, candidate: Candidate) -> Judgement:
     item = search.pool.item(str(candidate.item))
     if item is None:
         raise LookupError(f"the item of {candidate.id} is not in the pool")
@@ -80,7 +91,7 @@ async def _judge_one(search: Search, candidate: Candidate) -> bool:
     )
     reason = "" if result.status == "accepted" else (", ".join(result.problems) or result.reason)
     _set(search, candidate, STATUS[result.status], reason)
-    return result.status == "accepted"
+    return result
 
 
 def _without_key(item: Item) -> Item:
