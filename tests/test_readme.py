@@ -1,0 +1,39 @@
+"""The README keeps its word: two commands, the same that are run before a change lands, and a tree of every file."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_two_commands_for_a_fresh_machine():
+    section = README.split("## Two commands")[1].split("\n## ")[0]
+    blocks = section.split("```sh\n")[1:]
+    commands = [block.split("```")[0].strip() for block in blocks]
+    assert len(commands) == 2
+    assert all(command.startswith("python3 -m venv .venv && ") and "\n" not in command for command in commands)
+    assert commands[0].endswith("benchfill run --gaps 3")
+    assert "pip install -e '.[dev]'" in commands[1]
+    before_landing = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert "pip\" install --quiet -e '.[dev]'" in before_landing
+    assert "-m pytest -n 2" in before_landing
+    assert commands[1].endswith("-m pytest -n 2")
+
+
+def test_the_tree_names_every_file():
+    result = subprocess.run(
+        [sys.executable, str(ROOT / "docs" / "annotated_tree.py"), "--check"], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+
+
+def test_every_command_is_in_the_readme():
+    from benchfill.cli import app
+
+    names = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
+    for name in names:
+        assert f"`benchfill {name}" in README or f"`{name}" in README, name
