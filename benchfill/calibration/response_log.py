@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +23,8 @@ class ResponseLog:
     models, items
         Ids, sorted and without duplicates.
     correct, attempts
-        Shape (models, items), integers with ``0 <= correct <= attempts``. ``attempts == 0`` means that the item
-        was never asked: missing, not wrong.
+        Shape (models, items), integers with ``0 <= correct <= attempts``. ``attempts == 0`` means that the
+        item was never asked: missing, not wrong.
 
     Raises
     ------
@@ -44,7 +45,7 @@ class ResponseLog:
                 raise InputError(f"The response log has no {side}.", kind="bad_log")
             if any(not isinstance(each, str) for each in ids):
                 raise InputError(f"The ids of the {side} of a response log are text.", kind="bad_log")
-            if any(left >= right for left, right in zip(ids, ids[1:], strict=False)):
+            if any(left >= right for left, right in pairwise(ids)):
                 raise InputError(f"The {side} of a response log are sorted by id, each once.", kind="bad_log")
         for name in ("correct", "attempts"):
             object.__setattr__(self, name, self._counts(name))
@@ -52,8 +53,8 @@ class ResponseLog:
         if wrong.size:
             model, item = wrong[0]
             raise InputError(
-                f"Model {self.models[model]!r} has {self.correct[model, item]} of {self.attempts[model, item]} attempts"
-                f" right on item {self.items[item]!r}: impossible.",
+                f"Model {self.models[model]!r} has {self.correct[model, item]} of"
+                f" {self.attempts[model, item]} attempts right on item {self.items[item]!r}: impossible.",
                 kind="bad_log",
             )
 

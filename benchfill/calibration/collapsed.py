@@ -1,0 +1,267 @@
+"""The collapsed posterior: abilities and hyperparameters, every difficulty integrated out.
+
+Parameters are ``phi = (v, mu_b, log sigma_b)`` of length models + 1, where ``theta = basis @ v`` has sum zero.
+Priors, all weak, in logits:
+
+- ``mu_b ~ Normal(0, 5)``;
+- ``log sigma_b ~ Normal(0.5, 1)``: 95 % of sigma_b between 0.23 and 12; fitted benchmarks show 0.9 to 3.3;
+- ``theta | spread ~ Normal(0, spread)`` on the zero-sum subspace, ``log spread ~ Normal(0, 0.75)``: 95 % of the
+  spread between 0.23 and 4.3; fitted benchmarks show 0.4 to 2.9. The spread is integrated out too, so that few
+  models make no funnel.
+
+Both log-normal densities vanish at zero, where a hierarchical scale has a spurious attraction, and have all
+moments, so that a model or an item that is always right keeps a finite place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchfill.calibration.grouping import ItemGroups
+from benchfill.calibration.quadrature import Nodes
+
+__all__ = [
+    "LOG_SIGMA_MEAN",
+    "LOG_SIGMA_SD",
+    "LOG_SPREAD_SD",
+    "MU_B_SD",
+    "Collapsed",
+    "Conditional",
+    "zero_sum_basis",
+]
+
+Array = NDArray[np.float64]
+
+MU_B_SD = 5.0
+LOG_SIGMA_MEAN, LOG_SIGMA_SD = 0.5, 1.0
+LOG_SPREAD_SD = 0.75
+_FAR = 300.0  # logits; a success rate beyond is 0 or 1, and exp() of twice that is still finite
+
+
+def zero_sum_basis(models: int) -> Array:
+    """Orthonormal basis of the vectors with sum zero (Helmert): shape (models, models - 1)."""
+    basis = np.zeros((models, models - 1))
+    for column in range(1, models):
+        basis[:column, column - 1] = 1.0
+        basis[column, column - 1] = -float(column)
+        basis[:, column - 1] /= np.sqrt(column * (column + 1.0))
+    return basis
+
+
+@dataclass(frozen=True, eq=False)
+class Conditional:
+    """Difficulties given abilities and hyperparameters.
+
+    Parameters
+    ----------
+    log_z
+        Shape (groups,). Log marginal likelihood of one item of each group.
+    b, weight
+        Shape (K,). Places of the nodes in use, logits, and their probabilities (sum one in each group).
+    """
+
+    log_z: Array
+    b: Array
+    weight: Array
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    sigma_b: float
+    deviation: Array  # (U,) z of each node
+    odds: Array  # (U, models) exp(theta - b)
+    success: Array  # (U, models) sigmoid(theta - b)
+    conditional: Conditional
+
+
+class Collapsed:
+    """Log density, gradient and Hessian of the collapsed posterior on given nodes.
+
+    Parameters
+    ----------
+    groups
+        The grouped response log.
+    nodes
+        Quadrature nodes; the values are exact as far as these cover the integrands.
+    log_spread
+        Log of the abilities' spread where it is held fixed; None integrates it out.
+    """
+
+    def __init__(self, groups: ItemGroups, nodes: Nodes, log_spread: float | None = None) -> None:
+        self.groups = groups
+        self.nodes = nodes
+        self.basis = zero_sum_basis(groups.designs.shape[1])
+        self.dimension = self.basis.shape[1] + 2
+        one_design = groups.designs.shape[0] == 1
+        self._attempts = groups.designs if one_design else groups.designs[nodes.design]
+        chance = groups.guessing[nodes.design]
+        self._guess_node = np.flatnonzero(chance > 0.0)
+        self._chance = chance[self._guess_node, None]
+        guess_use = np.flatnonzero(chance[nodes.index] > 0.0)
+        self._guess_use = guess_use
+        self._guess_row = np.searchsorted(self._guess_node, nodes.index[guess_use])
+        self._guess_correct = groups.correct[nodes.group[guess_use]]
+        self._total = groups.total[nodes.group]
+        self._total[guess_use] = 0.0
+        self._size = groups.size[nodes.group]
+        self._moving = bool(nodes.relative.any())
+        self._relative_use = nodes.relative[nodes.index]
+        models = self.basis.shape[0]
+        self._log_spread = _log_spread_grid(models) if log_spread is None else np.array([log_spread])
+
+    def split(self, phi: Array) -> tuple[Array, float, float]:
+        """The vector of parameters as theta (models,), mu_b, sigma_b."""
+        return self.basis @ phi[:-2], float(phi[-2]), float(np.exp(phi[-1]))
+
+    def conditional(self, phi: Array) -> Conditional:
+        """Posterior of each group's difficulty given the parameters phi, shape (models + 1,)."""
+        return self._evaluate(phi).conditional
+
+    def log_density(self, phi: Array) -> float:
+        """Log posterior density of phi, shape (models + 1,), up to a constant."""
+        value: float = self._log_likelihood(phi, self._evaluate(phi)) + self._prior(phi)[0]
+        return value
+
+    def value_and_gradient(self, phi: Array) -> tuple[float, Array]:
+        """Log posterior density of phi, shape (models + 1,), and its gradient, same shape."""
+        state, nodes = self._evaluate(phi), self.nodes
+        value, gradient, _ = self._prior(phi)
+        weight = self._size * state.conditional.weight
+        theta_part = self.groups.solved - self._sum_nodes(weight, state.success)
+        right = self._total
+        if self._guess_use.size:
+            share = self._guess_share(state) * self._guess_correct
+            theta_part += np.einsum("k,km->m", weight[self._guess_use], share)
+            right = right.copy()
+            right[self._guess_use] = share.sum(axis=1)
+        gradient[:-2] += self.basis.T @ theta_part
+        z = state.deviation[nodes.index]
+        held = np.where(self._relative_use, 0.0, weight) if self._moving else weight
+        gradient[-2] += held @ z / state.sigma_b
+        gradient[-1] += held @ (z * z - 1.0)
+        if self._moving:
+            slope = self._expected(state.success)[nodes.index] - right
+            pushed = np.where(self._relative_use, weight, 0.0) * slope
+            gradient[-2] += pushed.sum()
+            gradient[-1] += state.sigma_b * (pushed @ z)
+        return value + self._log_likelihood(phi, state), gradient
+
+    def hessian(self, phi: Array) -> Array:
+        """Hessian of the log posterior density: shape (models + 1, models + 1). Absolute nodes only."""
+        state, nodes = self._evaluate(phi), self.nodes
+        weight = self._size * state.conditional.weight
+        models = self.basis.shape[0]
+        score = np.empty((nodes.index.size, models + 2))
+        score[:, :models] = -(self._attempts * state.success)[nodes.index]
+        curvature = -self._sum_nodes(weight, state.success * (1.0 - state.success))
+        if self._guess_use.size:
+            share = self._guess_share(state)
+            score[self._guess_use, :models] += share * self._guess_correct
+            curvature += np.einsum(
+                "k,km,km->m", weight[self._guess_use], share * (1.0 - share), self._guess_correct
+            )
+        z = state.deviation[nodes.index]
+        score[:, models] = z / state.sigma_b
+        score[:, models + 1] = z * z - 1.0
+        mean = np.add.reduceat(state.conditional.weight[:, None] * score, nodes.start, axis=0)
+        score -= mean[nodes.group]
+        full = score.T @ (weight[:, None] * score)
+        full[np.arange(models), np.arange(models)] += curvature
+        full[models, models] -= weight.sum() / state.sigma_b**2
+        cross = 2.0 * (weight @ z) / state.sigma_b
+        full[models, models + 1] -= cross
+        full[models + 1, models] -= cross
+        full[models + 1, models + 1] -= 2.0 * (weight @ (z * z))
+        outer = np.zeros((models + 2, self.dimension))
+        outer[:models, :-2] = self.basis
+        outer[models, -2] = outer[models + 1, -1] = 1.0
+        return np.asarray(outer.T @ full @ outer + self._prior(phi)[2])
+
+    def centre_slopes(self, phi: Array) -> Array:
+        """Derivatives of each group's conditional mean of b: shape (groups, models + 1). Absolute nodes only."""
+        state, nodes = self._evaluate(phi), self.nodes
+        given = state.conditional
+        mean = np.add.reduceat(given.weight * given.b, nodes.start)
+        pull = (given.weight * (given.b - mean[nodes.group]))[:, None]
+        score = -(self._attempts * state.success)[nodes.index]
+        if self._guess_use.size:
+            score[self._guess_use] += self._guess_share(state) * self._guess_correct
+        z = state.deviation[nodes.index]
+        full = np.column_stack([score @ self.basis, z / state.sigma_b, z * z])
+        return np.asarray(np.add.reduceat(pull * full, nodes.start, axis=0))
+
+    def _evaluate(self, phi: Array) -> _State:
+        theta, mu_b, sigma_b = self.split(phi)
+        nodes = self.nodes
+        if self._moving:
+            deviation = np.where(nodes.relative, nodes.place, (nodes.place - mu_b) / sigma_b)
+            b = np.where(nodes.relative, mu_b + sigma_b * nodes.place, nodes.place)
+            log_width = np.where(nodes.relative, 0.0, phi[-1])
+        else:
+            deviation, b, log_width = (nodes.place - mu_b) / sigma_b, nodes.place, phi[-1]
+        b = np.clip(b, -_FAR, _FAR)
+        odds = np.exp(-b)[:, None] * np.exp(np.clip(theta, -_FAR, _FAR))
+        one_more = 1.0 + odds
+        on_node = -0.5 * deviation * deviation - log_width - self._expected(np.log(one_more))
+        height = on_node[nodes.index] + nodes.log_step - self._total * b[nodes.index]
+        if self._guess_use.size:
+            log_right = np.log(self._chance + odds[self._guess_node])
+            height[self._guess_use] += np.einsum("km,km->k", log_right[self._guess_row], self._guess_correct)
+        top = np.maximum.reduceat(height, nodes.start)
+        weight = np.exp(height - top[nodes.group])
+        sums = np.add.reduceat(weight, nodes.start)
+        weight /= sums[nodes.group]
+        given = Conditional(top + np.log(sums), b[nodes.index], weight)
+        return _State(sigma_b, deviation, odds, 1.0 - 1.0 / one_more, given)
+
+    def _guess_share(self, state: _State) -> Array:
+        """Derivative of log P(correct) + log(1 + odds) by theta: odds / (g + odds), at each use with guessing."""
+        odds = state.odds[self._guess_node]
+        return np.asarray((odds / (self._chance + odds))[self._guess_row])
+
+    # einsum, since a threaded BLAS loses more by waiting for a busy core than it gains on such small sums.
+
+    def _expected(self, each: Array) -> Array:
+        """Sum over models, weighted by attempts: (U, models) -> (U,)."""
+        if self._attempts.shape[0] == 1:
+            return np.asarray(np.einsum("um,m->u", each, self._attempts[0]))
+        return np.asarray(np.einsum("um,um->u", each, self._attempts))
+
+    def _sum_nodes(self, weight: Array, each: Array) -> Array:
+        """Sum over the uses of all nodes, weighted by attempts: (K,), (U, models) -> (models,)."""
+        on_node = np.bincount(self.nodes.index, weight, self.nodes.place.size).astype(np.float64)
+        if self._attempts.shape[0] == 1:
+            return np.asarray(np.einsum("u,um->m", on_node, each) * self._attempts[0])
+        return np.asarray(np.einsum("u,um,um->m", on_node, each, self._attempts))
+
+    def _log_likelihood(self, phi: Array, state: _State) -> float:
+        theta = self.basis @ phi[:-2]
+        return float(self.groups.size @ state.conditional.log_z + self.groups.solved @ theta)
+
+    def _prior(self, phi: Array) -> tuple[float, Array, Array]:
+        """Log prior density with gradient and Hessian, a sum over the nodes of the abilities' spread."""
+        v, mu_b, log_sigma = phi[:-2], phi[-2], phi[-1]
+        gradient, hessian = np.zeros(self.dimension), np.zeros((self.dimension, self.dimension))
+        off = (log_sigma - LOG_SIGMA_MEAN) / LOG_SIGMA_SD
+        value = -0.5 * (mu_b / MU_B_SD) ** 2 - 0.5 * off**2
+        gradient[-2:] = -mu_b / MU_B_SD**2, -off / LOG_SIGMA_SD
+        hessian[-2, -2], hessian[-1, -1] = -1.0 / MU_B_SD**2, -1.0 / LOG_SIGMA_SD**2
+        if v.size:
+            precision = np.exp(-2.0 * self._log_spread)
+            rarity = 0.5 * (self._log_spread / LOG_SPREAD_SD) ** 2
+            height = -rarity - v.size * self._log_spread - 0.5 * (v @ v) * precision
+            weight = np.exp(height - height.max())
+            value += height.max() + np.log(weight.sum())
+            weight /= weight.sum()
+            mean = weight @ precision
+            gradient[:-2] = -mean * v
+            hessian[:-2, :-2] = (weight @ (precision - mean) ** 2) * np.outer(v, v) - mean * np.eye(v.size)
+        return float(value), gradient, hessian
+
+
+def _log_spread_grid(models: int) -> Array:
+    """Nodes of the trapezoid rule over the log of the abilities' spread."""
+    return np.linspace(-6.0, 6.0, 2 * int(np.ceil(6.0 * max(10.0, np.sqrt(2.0 * models)))) + 1)
