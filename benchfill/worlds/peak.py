@@ -18,18 +18,24 @@ def _sigmoid(x: float) -> float:
 
 
 def _root(theta: Sequence[float], rates: Sequence[float], weights: Sequence[float]) -> float:
-    """Root of the falling function ``sum w (sigmoid(theta - b) - rate)``, by bisection to 1e-12."""
+    """Root of the falling function ``sum w (sigmoid(theta - b) - rate)``: Newton steps kept in a bracket."""
     low, high = min(theta) - _REACH, max(theta) + _REACH
-    while high - low > 1e-12 * max(1.0, abs(low)):
-        middle = 0.5 * (low + high)
-        excess = sum(w * (_sigmoid(t - middle) - p) for t, p, w in zip(theta, rates, weights, strict=True))
+    b = sum(theta) / len(theta)
+    while high - low > 1e-10:
+        excess = slope = 0.0
+        for t, p, w in zip(theta, rates, weights, strict=True):
+            chance = _sigmoid(t - b)
+            excess += w * (chance - p)
+            slope += w * chance * (1.0 - chance)
         if excess > 0:
-            low = middle
+            low = b
         else:
-            high = middle
-        if middle in (low, high) and high - low < 1e-10:
+            high = b
+        step = excess / slope if slope > 0 else math.inf
+        if abs(step) < 1e-12:
             break
-    return 0.5 * (low + high)
+        b = b + step if low < b + step < high else 0.5 * (low + high)
+    return b
 
 
 def _guessed_peak(

@@ -27,6 +27,7 @@ LOG_SEED = 5
 ATTEMPTS = 64
 CANDIDATES = 4000
 MOST_STEPS = 6
+MOST_ALIKE = 0.75
 # Clusters on the axis: where each begins and ends; the gaps between them are 0.215, 0.235 and 0.195 wide.
 CLUSTERS = ((0.0, 0.10), (0.315, 0.395), (0.63, 0.705), (0.90, 1.0))
 CLUSTER_SIZE = 10
@@ -91,25 +92,26 @@ def _places() -> list[float]:
     return out
 
 
+def _unlike(question: str, others: Sequence[str]) -> bool:
+    return all(SequenceMatcher(None, question, other, False).ratio() < MOST_ALIKE for other in others)
+
+
 def _choose(questions: Sequence[str], difficulty: Mapping[str, float], lo: float, hi: float) -> list[str]:
-    """One question a place: the nearest that adds variety and reads unlike those chosen before."""
+    """One question a place: the nearest that adds variety and reads unlike those of its family chosen before."""
+    families = {question: read.family for question in questions if (read := read_question(question))}
     chosen: list[str] = []
-    used: dict[str, int] = dict.fromkeys(FAMILY_NAMES, 0)
+    mates: dict[str, list[str]] = {family: [] for family in FAMILY_NAMES}
     for place in _places():
         wanted = lo + (hi - lo) * place
 
         # A family used often pays for it in distance, so that every cluster mixes the families.
         def cost(question: str, wanted: float = wanted) -> tuple[float, str]:
-            understood = read_question(question)
-            count = used[understood.family] if understood else 0
-            return abs(difficulty[question] - wanted) / (hi - lo) + 0.0004 * count, question
+            use = 0.0004 * len(mates[families[question]])
+            return abs(difficulty[question] - wanted) / (hi - lo) + use, question
 
-        for question in sorted(questions, key=cost):
-            if all(SequenceMatcher(None, question, other, False).ratio() < 0.75 for other in chosen):
-                chosen.append(question)
-                understood = read_question(question)
-                used[understood.family if understood else ""] += 1
-                break
+        taken = next(q for q in sorted(families, key=cost) if _unlike(q, mates[families[q]]))
+        chosen.append(taken)
+        mates[families[taken]].append(taken)
     return chosen
 
 
