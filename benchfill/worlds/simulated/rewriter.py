@@ -31,7 +31,8 @@ _MIDDLE = 5.0
 # An item measured to this sd on the 0-10 scale counts half; stated difficulties of references count fully.
 _PRECISE = 0.2
 _NINETY = 3.29
-_PROPOSALS = ((40, 0.5), (60, 0.12), (60, 0.03))
+# How many variants are tried at which jitter of the operands' decimal sizes, from coarse to fine.
+_PROPOSALS = ((24, 0.5), (24, 0.15), (24, 0.04))
 
 
 @dataclass(frozen=True, slots=True)
