@@ -1,4 +1,4 @@
-"""The difficulty axis: two frozen constants that turn logits into z and back."""
+"""The difficulty axis: frozen constants that turn logits into z and back."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from benchfill.errors import InputError
 
 if TYPE_CHECKING:
     from benchfill.calibration.fit import Fit
 
-__all__ = ["Scale", "minmax_scale"]
+__all__ = ["SCALES", "FailureScale", "Scale", "failure_scale", "make_scale", "minmax_scale", "pool_scale"]
+
+SCALES = ("minmax", "pool", "failure")
+# Mean success of the pool at the ends of the pool's axis.
+POOL_EASY, POOL_HARD = 0.98, 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +107,79 @@ def minmax_scale(fit: Fit, items: Sequence[str] | None = None) -> Scale:
     if b.size == 0:
         raise InputError("No items to lay the difficulty axis on.", kind="no_data")
     return Scale(name="minmax", lo=float(b.min()), hi=float(b.max()))
+
+
+@dataclass(frozen=True, slots=True)
+class FailureScale(Scale):
+    """The axis of failure: z = 1 - mean over the pool of P(correct | b) for an item without guessing.
+
+    It is curved, so two constants are not enough: the pool's abilities are frozen with it. ``lo`` and ``hi`` are
+    the difficulties at z = 0.02 and 0.98, so ``width`` is the logits of these 96 % of the axis.
+
+    Parameters
+    ----------
+    theta
+        Abilities of the pool, logits.
+    """
+
+    theta: tuple[float, ...] = ()
+
+    @overload
+    def to_z(self, b: float) -> float: ...
+    @overload
+    def to_z(self, b: NDArray[np.float64]) -> NDArray[np.float64]: ...
+    def to_z(self, b: float | NDArray[np.float64]) -> float | NDArray[np.float64]:
+        """Difficulty in logits to its place z, strictly between 0 and 1."""
+        z = sum(expit(np.asarray(b, dtype=np.float64) - ability) for ability in self.theta) / len(self.theta)
+        return float(z) if np.ndim(b) == 0 else np.asarray(z)
+
+    @overload
+    def to_b(self, z: float) -> float: ...
+    @overload
+    def to_b(self, z: NDArray[np.float64]) -> NDArray[np.float64]: ...
+    def to_b(self, z: float | NDArray[np.float64]) -> float | NDArray[np.float64]:
+        """Place z to difficulty in logits; the ends 0 and 1 lie 30 logits outside the pool."""
+        low = np.full(np.shape(z), min(self.theta) - 30.0)
+        high = np.full(np.shape(z), max(self.theta) + 30.0)
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            easier = np.asarray(self.to_z(middle)) < z
+            low, high = np.where(easier, middle, low), np.where(easier, high, middle)
+        return float(low) if np.ndim(z) == 0 else np.asarray(0.5 * (low + high))
+
+
+def failure_scale(fit: Fit) -> FailureScale:
+    """Axis of failure of the fit's pool, named ``failure``."""
+    ends = pool_scale(fit)
+    return FailureScale("failure", ends.lo, ends.hi, tuple(fit.theta.tolist()))
+
+
+def pool_scale(fit: Fit) -> Scale:
+    """Axis whose ends are the difficulties at which the pool's mean success is 0.98 and 0.02.
+
+    It depends on the models alone, so items that every model always or never solves do not set it.
+
+    Returns
+    -------
+    Scale
+        Named ``pool``.
+    """
+    pool = FailureScale("failure", -1.0, 1.0, tuple(fit.theta.tolist()))
+    return Scale("pool", pool.to_b(1.0 - POOL_EASY), pool.to_b(1.0 - POOL_HARD))
+
+
+def make_scale(name: str, fit: Fit) -> Scale:
+    """The axis of that name.
+
+    Raises
+    ------
+    InputError
+        There is no such axis, or it has no extent (kind ``no_variation``).
+    """
+    if name == "minmax":
+        return minmax_scale(fit)
+    if name == "pool":
+        return pool_scale(fit)
+    if name == "failure":
+        return failure_scale(fit)
+    raise InputError(f"There is no axis {name!r}.", f"Choose from {', '.join(SCALES)}.")
