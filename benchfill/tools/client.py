@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import itertools
+import math
 import os
 import sys
 from collections.abc import Sequence
@@ -28,6 +29,8 @@ Message = dict[str, Any]
 
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 30.0
+# A generation that takes longer than the limit will do so again, and every try of it may be billed.
+TIMEOUT_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +161,8 @@ class ModelClient:
                     return await self._try(messages, options, tag, tries)
                 except RetryableCall as error:
                     wait = _wait(tries, error.after, seed, tag)
-                    if tries >= self.endpoint.tries or waited + wait > self.endpoint.max_wait:
+                    most = min(self.endpoint.tries, TIMEOUT_TRIES if error.reason == "timeout" else math.inf)
+                    if tries >= most or waited + wait > self.endpoint.max_wait:
                         raise _given_up(error, tries) from None
                     self._meter.waiting(self.endpoint.name, wait, error.reason)
                 await asyncio.sleep(wait)

@@ -37,7 +37,7 @@ class Endpoint:
     price_in, price_out
         Per million tokens; None when not known.
     tries
-        How often one call is tried at most.
+        How often one call is tried at most (after timeouts three times).
     max_wait
         Seconds that one call waits between its tries, in all; a server that asks for more ends the call.
     """
@@ -55,7 +55,7 @@ class Endpoint:
     send_seed: bool = True
     price_in: float | None = None
     price_out: float | None = None
-    tries: int = 6
+    tries: int = 8
     max_wait: float = 120.0
 
     def __post_init__(self) -> None:

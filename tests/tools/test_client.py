@@ -271,6 +271,17 @@ def test_backoff_grows_is_bounded_and_the_same_in_every_run(monkeypatch: pytest.
     assert client_module._wait(1, None, 1, "tag") != client_module._wait(1, None, 1, "other")
 
 
+async def test_a_generation_that_is_always_too_slow_is_not_asked_for_without_end(ledger: Ledger) -> None:
+    async with serving(FAULTS["hang"]) as fake:
+        asked = client(fake, ledger, timeout=0.05)
+        with pytest.raises(CallFailed) as caught:
+            await ask(asked)
+        await asked.aclose()
+    assert caught.value.reason == "timeout"
+    assert len(fake.requests) == 3
+    assert ledger.spend()[0].failed == 3
+
+
 async def test_a_server_that_refuses_connections_is_down(ledger: Ledger) -> None:
     async with serving() as fake:
         pass

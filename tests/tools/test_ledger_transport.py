@@ -20,7 +20,7 @@ from benchfill.errors import CallFailed, InputError
 from benchfill.memory.ledger import Ledger
 from benchfill.tools import wire
 from benchfill.tools.client import Endpoint, ModelClient, Reply
-from benchfill.tools.ledger_transport import call_key
+from benchfill.tools.ledger_transport import EXCHANGE_HEADER, Exchange, LedgerTransport, call_key
 from benchfill.tools.meter import Meter
 from benchfill.tools.wire import inner_transport
 from tests.tools.fake_endpoint import Request, Response, completion, serving
@@ -162,6 +162,20 @@ async def test_the_reply_that_was_committed_first_is_the_one_that_counts(ledger:
     (spend,) = ledger.spend()
     assert spend.calls == 1
     assert spend.calls + spend.failed == len(fake.requests)
+
+
+async def test_the_exchange_carries_what_is_wrong_past_a_client_that_wraps_it(ledger: Ledger) -> None:
+    refused = httpx2.MockTransport(lambda request: httpx2.Response(400, json={"error": {"code": "no_more"}}))
+    endpoint = Endpoint("e", "http://127.0.0.1:1/v1", "m")
+    transport = LedgerTransport(refused, endpoint=endpoint, ledger=ledger, meter=Meter(), role="r", run="r")
+    exchange = Exchange("t")
+    headers = {EXCHANGE_HEADER: transport.open(exchange)}
+    with pytest.raises(CallFailed) as caught:
+        await transport.handle_async_request(
+            httpx2.Request("POST", endpoint.base_url, headers=headers, json={})
+        )
+    assert exchange.error is caught.value
+    assert exchange.body is None
 
 
 async def test_a_ledger_that_cannot_be_written_stops_the_call_with_its_own_line(ledger: Ledger) -> None:
