@@ -2,14 +2,21 @@
 
 A candidate is wanted when its posterior expected deviation ``E|z - z*|`` is at most the tolerance. Attempts are
 bought in balanced blocks (every model equally often: under realistic misfit an item's answers to the models
-nearest the target alone claim more than they know), for the candidate most likely to be wanted.
+nearest the target alone claim more than they know), for the candidate with the highest yield.
 
-A candidate is out when
-- its chance ``P(|z - z*| <= tol)`` has fallen below a tenth of what its prior gave it. Relative to the prior,
-  because the prior itself gives a small tolerance a small chance;
-- or its posterior sd is at most 0.6 tol and its expected deviation is still larger than the tolerance: with
-  ``E|x| = 0.8 sd`` for a centred normal, more attempts would have to move its mean by what they no longer can;
-- or its attempts are used up.
+Yield: chance of ending wanted over the attempts that finding out is expected to take,
+
+    yield = p / (p * rest + (1 - p) * bad)
+
+with ``p = P(|z - z*| <= 0.9 tol)``; ``rest`` the attempts until the posterior sd s has shrunk to the tolerance,
+``n ((s / tol)^2 - 1)``, at least half of the n so far; ``bad`` what a candidate that is off costs until that shows:
+the sd halved (3 n), or half of ``rest``, whichever comes first.
+
+A fresh candidate of the next round has a yield too: ``p0`` from the prior, ``rest`` the attempts that an item on
+target takes, ``bad`` four attempts of every model. A candidate whose yield is below half of that is out: its next
+attempt is better spent on a new one. (Half, because a fresh one also costs rewriting and judging.) In simulation,
+12 models on an axis of 10 logits and a rewriter of spread 0.02 or 0.05, this takes about a third fewer attempts than
+dropping a candidate at a tenth of its prior chance.
 """
 
 from __future__ import annotations
@@ -22,10 +29,12 @@ from benchfill.calibration.online import ItemPosterior
 
 __all__ = ["CandidateView", "Decision", "choose_next"]
 
-# Share of the prior's chance below which a candidate is given up.
-CHANCE_LEFT = 0.1
-# Posterior sd, as a share of the tolerance, at which an off-target candidate is settled.
-SETTLED = 0.6
+# A true place within this share of the tolerance lets E|z - z*| come below it once the sd has.
+SURELY_WANTED = 0.9
+# Attempts of every model after which a fresh candidate that is off has shown it.
+SHOWN_OFF = 4
+# Share of a fresh candidate's yield below which a candidate is given up.
+WORTH_IT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +47,12 @@ class CandidateView:
         Breaks ties.
     posterior
         Of its place.
-    prior_chance
-        ``P(|z - z*| <= tol)`` under its prior.
     attempts
         Asked of every model so far.
     """
 
     id: str
     posterior: ItemPosterior
-    prior_chance: float
     attempts: int
 
 
@@ -77,6 +83,9 @@ def choose_next(
     *,
     target: float,
     tolerance: float,
+    models: int,
+    prior_chance: float,
+    attempts_on_target: int,
     max_attempts: int,
     max_block: int,
 ) -> Decision:
@@ -88,6 +97,12 @@ def choose_next(
         Those of the round that the judge passed; their order does not matter.
     target, tolerance
         In z.
+    models
+        Size of the pool.
+    prior_chance
+        ``P(|z - z*| <= tol)`` of a candidate nothing is known of.
+    attempts_on_target
+        All models together, for an item on target (see `attempts_needed`).
     max_attempts
         Of one model at one candidate.
     max_block
@@ -95,22 +110,30 @@ def choose_next(
     """
     ordered = sorted(candidates, key=lambda view: view.id)
     deviation = {view.id: view.posterior.expected_deviation(target) for view in ordered}
-    chance = {view.id: view.posterior.chance_within(target, tolerance) for view in ordered}
+    fresh = _yield(prior_chance, attempts_on_target, SHOWN_OFF * models)
 
-    def is_out(view: CandidateView) -> bool:
-        return (
-            view.attempts >= max_attempts
-            or chance[view.id] < CHANCE_LEFT * view.prior_chance
-            or (view.posterior.sd <= SETTLED * tolerance and deviation[view.id] > tolerance)
-        )
+    def current_yield(view: CandidateView) -> float:
+        asked = models * view.attempts
+        rest = max(asked * ((view.posterior.sd / tolerance) ** 2 - 1.0), asked / 2)
+        chance = view.posterior.chance_within(target, SURELY_WANTED * tolerance)
+        return _yield(chance, rest, min(3 * asked, rest / 2))
 
+    yields = {view.id: current_yield(view) for view in ordered}
     met = [view.id for view in ordered if deviation[view.id] <= tolerance]
-    out = tuple(view.id for view in ordered if view.id not in met and is_out(view))
+    out = tuple(
+        view.id
+        for view in ordered
+        if view.id not in met and (view.attempts >= max_attempts or yields[view.id] < WORTH_IT * fresh)
+    )
     if met:
         return Decision("met", min(met, key=lambda each: (deviation[each], each)), 0, out)
     alive = [view for view in ordered if view.id not in out]
     if not alive:
         return Decision("exhausted", None, 0, out)
-    best = max(alive, key=lambda view: chance[view.id])
+    best = max(alive, key=lambda view: yields[view.id])
     block = min(max(1, best.attempts // 2), max_block, max_attempts - best.attempts)
     return Decision("ask", best.id, block, out)
+
+
+def _yield(chance: float, rest: float, bad: float) -> float:
+    return chance / (chance * rest + (1.0 - chance) * bad)

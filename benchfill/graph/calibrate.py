@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from langgraph.runtime import Runtime
 
-from benchfill.calibration.online import ItemPosterior, item_posterior, ml_difficulty
+from benchfill.calibration.online import ItemPosterior, attempts_needed, item_posterior, ml_difficulty
 from benchfill.calibration.selection import CandidateView, choose_next
 from benchfill.graph.search import Search
 from benchfill.graph.state import SearchState
@@ -22,9 +22,7 @@ def calibrate(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
     """Update the posteriors and plan the next block of attempts, or none."""
     search = runtime.context
     gap = search.pool.gap(state["gap"])
-    prior = search.prior(gap)
-    prior_posterior = _posterior(search, gap, [], guessing=0.0)[0]
-    prior_chance = prior_posterior.chance_within(gap.target, gap.tolerance)
+    prior_posterior, _ = _posterior(search, gap, [], guessing=0.0)
     views: list[CandidateView] = []
     estimates: list[Estimate] = []
     for name, asked in sorted(state["asked"].items()):
@@ -45,12 +43,17 @@ def calibrate(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
             attempts=estimate.attempts,
         )
         if _still_answered(rows, asked, len(search.models)):
-            views.append(CandidateView(name, posterior, prior_chance, asked))
+            views.append(CandidateView(name, posterior, asked))
     search.pool.save_estimates(estimates)
     decision = choose_next(
         views,
-        target=prior.center,
+        target=gap.target,
         tolerance=gap.tolerance,
+        models=len(search.models),
+        prior_chance=prior_posterior.chance_within(gap.target, gap.tolerance),
+        attempts_on_target=attempts_needed(
+            search.theta, search.scale.to_b(gap.target), search.scale, gap.tolerance
+        ),
         max_attempts=search.settings.max_attempts,
         max_block=search.settings.max_block,
     )

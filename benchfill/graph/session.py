@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
-import hashlib
 import json
 import time
 from collections.abc import Iterator
@@ -146,8 +145,7 @@ async def _work(
             raise LookupError("the scale is not frozen")
         models = open_models(
             world.base_url,
-            # What the world answers depends on its configuration as well as on its version.
-            ledger_name=f"embedded:{world.world}:{world.version}:{_digest(folder.world)}",
+            ledger_name=world.name,
             ledger_path=ledger,
             run=run.id,
             pool_models=scale.models,
@@ -190,10 +188,6 @@ def _request(stored: Any) -> dict[str, Any]:
     if request.get("interval") is not None:
         request["interval"] = tuple(request["interval"])
     return request
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
 
 
 def _announce(pool: Pool, run: RunRow, world: WorldProcess, emit: Emit) -> None:

@@ -23,6 +23,7 @@ class WorldProcess:
     base_url: str
     world: str
     version: str
+    name: str  # of its version, settings and data: what its answers depend on
 
     async def stop(self) -> None:
         if self.process.stdin is not None:
@@ -60,7 +61,9 @@ async def start_world(config: Path, requests_log: Path) -> WorldProcess:
         if process.stdout is not None:
             line = await asyncio.wait_for(process.stdout.readline(), READY_SECONDS)
         ready = json.loads(line)
-        return WorldProcess(process, f"http://127.0.0.1:{ready['port']}/v1", ready["world"], ready["version"])
+        return WorldProcess(
+            process, f"http://127.0.0.1:{ready['port']}/v1", ready["world"], ready["version"], ready["name"]
+        )
     except (TimeoutError, ValueError, KeyError):
         if process.returncode is None:
             process.kill()

@@ -38,7 +38,7 @@ def test_a_short_side_is_filled_up_from_the_other():
 
 
 def test_parents_are_nearest_and_differ():
-    known = pool(*(estimate(f"i{n}", z) for n, z in enumerate([0.1, 0.3, 0.45, 0.7, 0.95])))
+    known = pool(*(estimate(f"i{n}", z) for n, z in enumerate([0.1, 0.3, 0.45, 0.75, 0.95])))
     assert choose_parents(known, 0.5, 3) == ["i2", "i1", "i3"]
 
 
