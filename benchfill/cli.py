@@ -6,7 +6,6 @@ import typer
 
 from benchfill.commands.diagnose import diagnose
 from benchfill.commands.export import export
-from benchfill.commands.grade import grade
 from benchfill.commands.resume import resume
 from benchfill.commands.run import run
 from benchfill.commands.runs import path, runs, status
@@ -25,7 +24,7 @@ app = typer.Typer(
     "5 paused; 130 / 143 interrupted.",
 )
 app.callback()(main_callback)
-for command in (run, resume, runs, status, export, path, diagnose, grade):
+for command in (run, resume, runs, status, export, path, diagnose):
     app.command()(command)
 
 
