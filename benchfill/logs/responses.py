@@ -24,7 +24,7 @@ from benchfill.logs.scores import ScoreTable
 from benchfill.logs.text import Faults, listing, near_duplicate_note, read_text
 from benchfill.logs.wide_log import Side, read_wide_rows
 
-__all__ = ["ResponseFile", "read_responses"]
+__all__ = ["ResponseFile", "parse_responses", "read_responses"]
 
 _DELIMITERS = (",", ";", "\t")
 _FIRST_HEADERS: dict[str, Side] = {"model": "models", "item": "items", "item_id": "items"}
@@ -67,10 +67,15 @@ def read_responses(
     InputError
         One line that says what, where and what to do; `read_text` and the readers of rows name the kinds.
     """
-    name = str(path)
+    return parse_responses(read_text(path), str(path), rows=rows, threshold=threshold)
+
+
+def parse_responses(
+    text: str, name: str, *, rows: Literal["models", "items"] | None = None, threshold: float | None = None
+) -> ResponseFile:
+    """`read_responses` of a text; ``name`` is what messages call it."""
     if threshold is not None and not 0.0 < threshold <= 1.0:
         raise InputError(f"A threshold lies above 0 and at most at 1, not at {threshold:g}.")
-    text = read_text(path)
     table, faults = ScoreTable(threshold), Faults(name)
     if text.lstrip()[:1] in ("{", "["):
         cells, notes = _read_json(text, table, faults)
