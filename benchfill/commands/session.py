@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 import typer
 
 import benchfill
-from benchfill.errors import BenchfillError
+from benchfill.errors import BenchfillError, InputError
 
 if TYPE_CHECKING:
     from benchfill.memory.runs import RunFolder
@@ -52,6 +52,13 @@ def run_app(app: typer.Typer) -> NoReturn:
             raise
         _say(f"Error: {error}")
         code = error.exit_code
+    except typer.Exit as left:
+        code = left.exit_code
+    except typer.TyperException as error:
+        # An unknown flag or a value of the wrong type: typer says it with the usage line.
+        show = getattr(error, "show", None)
+        show() if show is not None else _say(f"Error: {error}")
+        code = InputError.exit_code
     except typer.Abort:
         code = 130
     except KeyboardInterrupt:
@@ -66,13 +73,6 @@ def run_app(app: typer.Typer) -> NoReturn:
 
 
 def _unexpected(error: Exception) -> int:
-    import click
-
-    if isinstance(error, click.exceptions.Exit):
-        return error.exit_code
-    if isinstance(error, click.ClickException):
-        error.show()
-        return 2
     if _debug:
         raise error
     _say(f"Error: unexpected {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
