@@ -72,8 +72,8 @@ class Conditional:
 class _State:
     sigma_b: float
     deviation: Array  # (U,) z of each node
-    odds: Array  # (U, models) exp(theta - b)
-    success: Array  # (U, models) sigmoid(theta - b)
+    odds: Array  # (models, U) exp(theta - b)
+    success: Array  # (models, U) sigmoid(theta - b)
     conditional: Conditional
 
 
@@ -96,21 +96,24 @@ class Collapsed:
         self.basis = zero_sum_basis(groups.designs.shape[1])
         self.dimension = self.basis.shape[1] + 2
         one_design = groups.designs.shape[0] == 1
-        self._attempts = groups.designs if one_design else groups.designs[nodes.design]
+        self._attempts = groups.designs.T if one_design else groups.designs[nodes.design].T
         chance = groups.guessing[nodes.design]
         self._guess_node = np.flatnonzero(chance > 0.0)
-        self._chance = chance[self._guess_node, None]
+        self._chance = chance[self._guess_node]
         guess_use = np.flatnonzero(chance[nodes.index] > 0.0)
         self._guess_use = guess_use
         self._guess_row = np.searchsorted(self._guess_node, nodes.index[guess_use])
-        self._guess_correct = groups.correct[nodes.group[guess_use]]
+        self._guess_correct = groups.correct[nodes.group[guess_use]].T
         self._total = groups.total[nodes.group]
         self._total[guess_use] = 0.0
         self._size = groups.size[nodes.group]
         self._moving = bool(nodes.relative.any())
         self._relative_use = nodes.relative[nodes.index]
         models = self.basis.shape[0]
-        self._log_spread = _log_spread_grid(models) if log_spread is None else np.array([log_spread])
+        nodes_of_spread = _log_spread_grid(models) if log_spread is None else np.array([log_spread])
+        rarity = 0.5 * (nodes_of_spread / LOG_SPREAD_SD) ** 2
+        self._spread_height = -rarity - (models - 1.0) * nodes_of_spread
+        self._precision = np.exp(-2.0 * nodes_of_spread)
 
     def split(self, phi: Array) -> tuple[Array, float, float]:
         """The vector of parameters as theta (models,), mu_b, sigma_b."""
@@ -122,31 +125,30 @@ class Collapsed:
 
     def log_density(self, phi: Array) -> float:
         """Log posterior density of phi, shape (models + 1,), up to a constant."""
-        value: float = self._log_likelihood(phi, self._evaluate(phi)) + self._prior(phi)[0]
-        return value
+        return self._log_likelihood(phi, self._evaluate(phi)) + self._prior(phi)[0]
 
     def value_and_gradient(self, phi: Array) -> tuple[float, Array]:
         """Log posterior density of phi, shape (models + 1,), and its gradient, same shape."""
         state, nodes = self._evaluate(phi), self.nodes
-        value, gradient, _ = self._prior(phi)
+        value, gradient = self._prior(phi)
         weight = self._size * state.conditional.weight
         theta_part = self.groups.solved - self._sum_nodes(weight, state.success)
         right = self._total
         if self._guess_use.size:
             share = self._guess_share(state) * self._guess_correct
-            theta_part += np.einsum("k,km->m", weight[self._guess_use], share)
+            theta_part += np.einsum("mk,k->m", share, weight[self._guess_use])
             right = right.copy()
-            right[self._guess_use] = share.sum(axis=1)
+            right[self._guess_use] = share.sum(axis=0)
         gradient[:-2] += self.basis.T @ theta_part
         z = state.deviation[nodes.index]
         held = np.where(self._relative_use, 0.0, weight) if self._moving else weight
-        gradient[-2] += held @ z / state.sigma_b
-        gradient[-1] += held @ (z * z - 1.0)
+        gradient[-2] += float((held * z).sum()) / state.sigma_b
+        gradient[-1] += float((held * (z * z - 1.0)).sum())
         if self._moving:
             slope = self._expected(state.success)[nodes.index] - right
             pushed = np.where(self._relative_use, weight, 0.0) * slope
             gradient[-2] += pushed.sum()
-            gradient[-1] += state.sigma_b * (pushed @ z)
+            gradient[-1] += state.sigma_b * float((pushed * z).sum())
         return value + self._log_likelihood(phi, state), gradient
 
     def hessian(self, phi: Array) -> Array:
@@ -155,30 +157,29 @@ class Collapsed:
         weight = self._size * state.conditional.weight
         models = self.basis.shape[0]
         score = np.empty((nodes.index.size, models + 2))
-        score[:, :models] = -(self._attempts * state.success)[nodes.index]
+        score[:, :models] = -(self._attempts * state.success)[:, nodes.index].T
         curvature = -self._sum_nodes(weight, state.success * (1.0 - state.success))
         if self._guess_use.size:
             share = self._guess_share(state)
-            score[self._guess_use, :models] += share * self._guess_correct
-            curvature += np.einsum(
-                "k,km,km->m", weight[self._guess_use], share * (1.0 - share), self._guess_correct
-            )
+            score[self._guess_use, :models] += (share * self._guess_correct).T
+            bent = share * (1.0 - share) * self._guess_correct
+            curvature += np.einsum("mk,k->m", bent, weight[self._guess_use])
         z = state.deviation[nodes.index]
         score[:, models] = z / state.sigma_b
         score[:, models + 1] = z * z - 1.0
         mean = np.add.reduceat(state.conditional.weight[:, None] * score, nodes.start, axis=0)
         score -= mean[nodes.group]
-        full = score.T @ (weight[:, None] * score)
+        full = np.einsum("ka,kb->ab", score, weight[:, None] * score)
         full[np.arange(models), np.arange(models)] += curvature
         full[models, models] -= weight.sum() / state.sigma_b**2
-        cross = 2.0 * (weight @ z) / state.sigma_b
+        cross = 2.0 * float((weight * z).sum()) / state.sigma_b
         full[models, models + 1] -= cross
         full[models + 1, models] -= cross
-        full[models + 1, models + 1] -= 2.0 * (weight @ (z * z))
+        full[models + 1, models + 1] -= 2.0 * float((weight * z * z).sum())
         outer = np.zeros((models + 2, self.dimension))
         outer[:models, :-2] = self.basis
         outer[models, -2] = outer[models + 1, -1] = 1.0
-        return np.asarray(outer.T @ full @ outer + self._prior(phi)[2])
+        return np.asarray(outer.T @ full @ outer + self._prior_hessian(phi))
 
     def centre_slopes(self, phi: Array) -> Array:
         """Derivatives of each group's conditional mean of b: shape (groups, models + 1). Absolute nodes only."""
@@ -186,12 +187,14 @@ class Collapsed:
         given = state.conditional
         mean = np.add.reduceat(given.weight * given.b, nodes.start)
         pull = (given.weight * (given.b - mean[nodes.group]))[:, None]
-        score = -(self._attempts * state.success)[nodes.index]
+        score = -(self._attempts * state.success)[:, nodes.index].T
         if self._guess_use.size:
-            score[self._guess_use] += self._guess_share(state) * self._guess_correct
+            score[self._guess_use] += (self._guess_share(state) * self._guess_correct).T
         z = state.deviation[nodes.index]
-        full = np.column_stack([score @ self.basis, z / state.sigma_b, z * z])
-        return np.asarray(np.add.reduceat(pull * full, nodes.start, axis=0))
+        full = np.add.reduceat(pull * np.column_stack([score, z / state.sigma_b, z * z]), nodes.start, axis=0)
+        return np.column_stack([np.einsum("gm,md->gd", full[:, :-2], self.basis), full[:, -2:]])
+
+    # Sums by einsum and ufuncs: a threaded BLAS waits for busy cores longer than such sums take.
 
     def _evaluate(self, phi: Array) -> _State:
         theta, mu_b, sigma_b = self.split(phi)
@@ -199,17 +202,20 @@ class Collapsed:
         if self._moving:
             deviation = np.where(nodes.relative, nodes.place, (nodes.place - mu_b) / sigma_b)
             b = np.where(nodes.relative, mu_b + sigma_b * nodes.place, nodes.place)
+            b = np.maximum(np.minimum(b, _FAR), -_FAR)
             log_width = np.where(nodes.relative, 0.0, phi[-1])
         else:
             deviation, b, log_width = (nodes.place - mu_b) / sigma_b, nodes.place, phi[-1]
-        b = np.clip(b, -_FAR, _FAR)
-        odds = np.exp(-b)[:, None] * np.exp(np.clip(theta, -_FAR, _FAR))
+        theta = np.maximum(np.minimum(theta, _FAR), -_FAR)
+        odds = np.exp(theta)[:, None] * np.exp(-b)
         one_more = 1.0 + odds
         on_node = -0.5 * deviation * deviation - log_width - self._expected(np.log(one_more))
         height = on_node[nodes.index] + nodes.log_step - self._total * b[nodes.index]
         if self._guess_use.size:
-            log_right = np.log(self._chance + odds[self._guess_node])
-            height[self._guess_use] += np.einsum("km,km->k", log_right[self._guess_row], self._guess_correct)
+            log_right = np.log(self._chance + odds[:, self._guess_node])
+            height[self._guess_use] += np.einsum(
+                "mk,mk->k", log_right[:, self._guess_row], self._guess_correct
+            )
         top = np.maximum.reduceat(height, nodes.start)
         weight = np.exp(height - top[nodes.group])
         sums = np.add.reduceat(weight, nodes.start)
@@ -218,48 +224,54 @@ class Collapsed:
         return _State(sigma_b, deviation, odds, 1.0 - 1.0 / one_more, given)
 
     def _guess_share(self, state: _State) -> Array:
-        """Derivative of log P(correct) + log(1 + odds) by theta: odds / (g + odds), at each use with guessing."""
-        odds = state.odds[self._guess_node]
-        return np.asarray((odds / (self._chance + odds))[self._guess_row])
-
-    # einsum, since a threaded BLAS loses more by waiting for a busy core than it gains on such small sums.
+        """Derivative of log P(correct) + log(1 + odds) by theta, odds / (g + odds): (models, uses with guessing)."""
+        odds = state.odds[:, self._guess_node]
+        return np.asarray((odds / (self._chance + odds))[:, self._guess_row])
 
     def _expected(self, each: Array) -> Array:
-        """Sum over models, weighted by attempts: (U, models) -> (U,)."""
-        if self._attempts.shape[0] == 1:
-            return np.asarray(np.einsum("um,m->u", each, self._attempts[0]))
-        return np.asarray(np.einsum("um,um->u", each, self._attempts))
+        """Sum over models, weighted by attempts: (models, U) -> (U,)."""
+        if self._attempts.shape[1] == 1:
+            return np.asarray(np.einsum("m,mu->u", self._attempts[:, 0], each))
+        return np.asarray(np.einsum("mu,mu->u", self._attempts, each))
 
     def _sum_nodes(self, weight: Array, each: Array) -> Array:
-        """Sum over the uses of all nodes, weighted by attempts: (K,), (U, models) -> (models,)."""
+        """Sum over the uses of all nodes, weighted by attempts: (K,), (models, U) -> (models,)."""
         on_node = np.bincount(self.nodes.index, weight, self.nodes.place.size).astype(np.float64)
-        if self._attempts.shape[0] == 1:
-            return np.asarray(np.einsum("u,um->m", on_node, each) * self._attempts[0])
-        return np.asarray(np.einsum("u,um,um->m", on_node, each, self._attempts))
+        if self._attempts.shape[1] == 1:
+            return np.asarray(self._attempts[:, 0] * np.einsum("mu,u->m", each, on_node))
+        return np.asarray(np.einsum("mu,mu,u->m", self._attempts, each, on_node))
 
     def _log_likelihood(self, phi: Array, state: _State) -> float:
         theta = self.basis @ phi[:-2]
         return float(self.groups.size @ state.conditional.log_z + self.groups.solved @ theta)
 
-    def _prior(self, phi: Array) -> tuple[float, Array, Array]:
-        """Log prior density with gradient and Hessian, a sum over the nodes of the abilities' spread."""
-        v, mu_b, log_sigma = phi[:-2], phi[-2], phi[-1]
-        gradient, hessian = np.zeros(self.dimension), np.zeros((self.dimension, self.dimension))
-        off = (log_sigma - LOG_SIGMA_MEAN) / LOG_SIGMA_SD
+    def _prior(self, phi: Array) -> tuple[float, Array]:
+        """Log prior density and its gradient, a sum over the nodes of the abilities' spread."""
+        v, mu_b, off = phi[:-2], float(phi[-2]), (float(phi[-1]) - LOG_SIGMA_MEAN) / LOG_SIGMA_SD
         value = -0.5 * (mu_b / MU_B_SD) ** 2 - 0.5 * off**2
-        gradient[-2:] = -mu_b / MU_B_SD**2, -off / LOG_SIGMA_SD
+        gradient = np.empty(self.dimension)
+        gradient[-2], gradient[-1] = -mu_b / MU_B_SD**2, -off / LOG_SIGMA_SD
+        log_sum, weight = self._spread_posterior(v)
+        gradient[:-2] = -(weight @ self._precision) * v
+        return value + log_sum, gradient
+
+    def _prior_hessian(self, phi: Array) -> Array:
+        """Hessian of the log prior density."""
+        v = phi[:-2]
+        _, weight = self._spread_posterior(v)
+        mean = weight @ self._precision
+        hessian = np.zeros((self.dimension, self.dimension))
+        hessian[:-2, :-2] = (weight @ (self._precision - mean) ** 2) * np.outer(v, v) - mean * np.eye(v.size)
         hessian[-2, -2], hessian[-1, -1] = -1.0 / MU_B_SD**2, -1.0 / LOG_SIGMA_SD**2
-        if v.size:
-            precision = np.exp(-2.0 * self._log_spread)
-            rarity = 0.5 * (self._log_spread / LOG_SPREAD_SD) ** 2
-            height = -rarity - v.size * self._log_spread - 0.5 * (v @ v) * precision
-            weight = np.exp(height - height.max())
-            value += height.max() + np.log(weight.sum())
-            weight /= weight.sum()
-            mean = weight @ precision
-            gradient[:-2] = -mean * v
-            hessian[:-2, :-2] = (weight @ (precision - mean) ** 2) * np.outer(v, v) - mean * np.eye(v.size)
-        return float(value), gradient, hessian
+        return hessian
+
+    def _spread_posterior(self, v: Array) -> tuple[float, Array]:
+        """Log prior density of the abilities up to a constant, and the weights of the nodes of their spread."""
+        height = self._spread_height - 0.5 * float(v @ v) * self._precision
+        top = float(height.max())
+        weight = np.exp(height - top)
+        total = float(weight.sum())
+        return top + float(np.log(total)), weight / total
 
 
 def _log_spread_grid(models: int) -> Array:

@@ -175,10 +175,10 @@ def _sample_once(
         watched = np.concatenate([theta, draws[:, :, -2:]], axis=2)
         rhat, ess = float(split_rhat(watched).max()), float(bulk_ess(watched).min())
         progress(
-            0.3 + 0.65 * min(1.0, ess / (2.0 * ESS_WANTED)),
+            0.3 + 0.65 * min(1.0, draws.shape[1] / 1000.0),
             f"sampling: {draws.shape[1]} draws a chain, R-hat {rhat:.4f}, effective sample size {ess:.0f}",
         )
-        enough = rhat <= 1.0 + 0.75 * (RHAT_WANTED - 1.0) and ess >= 1.2 * ESS_WANTED
+        enough = rhat <= RHAT_WANTED and ess >= ESS_WANTED
         if enough or draws.shape[1] >= _MOST_DRAWS:
             break
     flat = draws.reshape(-1, draws.shape[2])
