@@ -15,8 +15,10 @@ from benchfill.logs.text import Faults, read_text
 __all__ = ["ModelName", "format_models", "parse_model_name", "read_models"]
 
 _COLUMNS = ("model", "family", "size_b")
-# 7b, 0.5B, 1_5b, 125m; not the digits of a version, and not the active part of a mixture.
-_SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:[._p]\d+)?)\s*([bmt])(?![a-z0-9])", re.IGNORECASE)
+# 7b, 0.5B, 125m. An underscore is a point only in sizes that models have: 1_5b is 1.5, but gemma_2_9b is 9.
+_SIZE = re.compile(
+    r"(?<![a-z0-9.])((?:0_\d|1_[135678]|2_7|6_7|\d+(?:\.\d+)?))\s*([bmt])(?![a-z0-9])", re.IGNORECASE
+)
 # A mixture of experts: 8x7b, 8x22B, 30b-a3b, 16e, moe. Its size stands for no rung of a ladder.
 _MIXTURE = re.compile(
     r"(?<![a-z0-9])\d+x\d+(?:\.\d+)?b(?![a-z0-9])|(?<=b)[-_.]a\d+(?:\.\d+)?b(?![a-z0-9])"
@@ -68,7 +70,7 @@ def parse_model_name(name: str) -> ModelName:
     family = re.sub(r"[_\s]+", "-", family).casefold()
     if mixture or len(sizes) != 1:
         return ModelName(family, None, mixture)
-    number = float(re.sub(r"[_p]", ".", sizes[0][1], flags=re.IGNORECASE))
+    number = float(sizes[0][1].replace("_", "."))
     return ModelName(family, number * _UNIT_IN_BILLIONS[sizes[0][2].casefold()])
 
 
