@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 __all__ = ["FinalText", "clean_characters", "extract_code", "final_text"]
 
-# Answers stand at the end; a longer response is read from its tail, so that a hostile one costs no more.
-LONGEST_TEXT = 40_000
+# Answers stand at the end, or at the beginning with explanations behind: of longer texts the middle is not read,
+# so that a hostile one costs no more than a long one.
+LONGEST_TAIL = 16_000
+LONGEST_HEAD = 4_000
 
 _INVISIBLE = dict.fromkeys(
     [0x00AD, 0x061C, 0x180E, 0xFEFF, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070)]
@@ -110,7 +112,10 @@ def final_text(response: str, *, cut_run_on: bool) -> FinalText:
         Cut where a new question begins behind a stated answer.
     """
     text, open_thinking = _without_thinking(response)
-    text = clean_characters(text[-LONGEST_TEXT:])
+    if len(text) > LONGEST_HEAD + LONGEST_TAIL:
+        text = text[:LONGEST_HEAD] + "\n" + text[-LONGEST_TAIL:]
+    text = re.sub(r"[ \t]{3,}", "  ", clean_characters(text))
+    text = re.sub(r"\n\s*\n", "\n\n", text)
     for end in _END_TOKEN.finditer(text):
         if text[: end.start()].strip():
             text = text[: end.start()]
@@ -149,10 +154,9 @@ def _without_thinking(response: str) -> tuple[str, bool]:
 
 
 def _without_run_on(text: str) -> str:
-    for marker in _NEXT_QUESTION.finditer(text):
-        if _STATED.search(text[: marker.start()]):
-            return text[: marker.start()]
-    return text
+    stated = _STATED.search(text)
+    marker = _NEXT_QUESTION.search(text, stated.end()) if stated else None
+    return text[: marker.start()] if marker else text
 
 
 def extract_code(response: str) -> str:

@@ -15,7 +15,8 @@ from benchfill.tools.grading.latex import balanced
 
 __all__ = ["Declaration", "Declared", "find_declarations"]
 
-LONGEST_CONTENT = 1500
+LONGEST_CONTENT = 1000
+MOST_DECLARATIONS = 24
 
 _BOX = re.compile(r"\\(?:f?boxed|f?box|framebox)(?![a-zA-Z])\s*")
 _HASHES = re.compile(r"####[ \t]*(\S[^\n]*)")
@@ -38,7 +39,7 @@ _QUALIFIED = (
 _ENGLISH = re.compile(
     r"\b(?:answers?|ans|final (?:result|value|solution)"
     r"|(?:correct|right|best) (?:options?|choices?|letters?|result))\b"
-    rf"{_QUALIFIED}[\s*_`\"')\]}}#]*?(?:{_VERB}[\s*_`]*)+",
+    rf"{_QUALIFIED}[\s*_`\"')\]}}#]{{0,12}}?(?:{_VERB}[\s*_`]{{0,8}}){{1,6}}",
     re.IGNORECASE,
 )
 _HEADING = re.compile(
@@ -62,10 +63,11 @@ _OTHER_LANGUAGES = re.compile(
     re.IGNORECASE,
 )
 _POSTFIX = re.compile(
-    r"(?P<content>[^\n]{1,160}?)\s+(?:is|are|must be|should be)\s+(?:therefore\s+|thus\s+|indeed\s+)?(?:the|my|our)?\s*"
-    r"(?:final\s+|correct\s+|right\s+|best\s+)?(?:answers?|option|choice)\b(?!\s*(?:is\b|are\b|:))",
+    r"\s(?:is|are|must be|should be)\s{1,3}(?:therefore\s|thus\s|indeed\s)?(?:(?:the|my|our)\s)?"
+    r"(?:final\s|correct\s|right\s|best\s)?(?:answers?|option|choice)\b(?!\s{0,3}(?:is\b|are\b|:))",
     re.IGNORECASE,
 )
+_CLAUSE_START = re.compile(r"[.!?:;]\s+|,\s(?:so|and)\s|\b(?:so|thus|hence|therefore),?\s", re.IGNORECASE)
 _JOIN = re.compile(
     r"^[\s$,;.)(\]\[\\]*(?P<word>and|or|und|oder|et|ou|y|o|和|或|及)?[\s$,;)(\]\[\\]*$", re.IGNORECASE
 )
@@ -141,33 +143,35 @@ def find_declarations(text: str, *, join_boxes: bool) -> Declared:
             taken.append(match.span())
     found += [Declaration("hashes", match.group(1), match.start()) for match in _HASHES.finditer(text)]
     found += _cues(text, taken)
-    found.sort(key=lambda declaration: declaration.start)
+    found = sorted(found, key=lambda declaration: declaration.start)[-MOST_DECLARATIONS:]
     last = max((declaration.start for declaration in found if declaration.kind != "cue"), default=-1)
     empty_box = bool(boxes) and not boxes[-1][2].strip() and boxes[-1][0] > last
     return Declared(tuple(found), empty_box, unclosed)
 
 
 def _boxes(text: str) -> tuple[list[tuple[int, int, str]], str | None]:
+    """Start, end and content of the boxes, and what follows the opening of the last one when it is not closed."""
     boxes: list[tuple[int, int, str]] = []
-    for match in _BOX.finditer(text):
-        if text[match.end() : match.end() + 1] != "{":
+    unclosed: str | None = None
+    for match in list(_BOX.finditer(text))[-MOST_DECLARATIONS:]:
+        start, inside = match.start(), match.end() + 1
+        if text[match.end() : inside] != "{":
             bare = re.match(r"[-+]?[\w.]+", text[match.end() :])
             if bare and match.group().startswith("\\boxed"):
-                boxes.append((match.start(), match.end() + bare.end(), bare.group().rstrip(".")))
+                boxes.append((start, match.end() + bare.end(), bare.group().rstrip(".")))
             continue
+        unclosed = None
         end = balanced(text, match.end())
         if end is not None:
-            boxes.append((match.start(), end, text[match.end() + 1 : end - 1]))
+            boxes.append((start, end, text[inside : end - 1]))
             continue
-        rest = text[match.end() + 1 :]
-        line, dollar, behind = rest.partition("$" if "$" in rest else "\n")
-        if not dollar or not behind.strip():
-            return boxes, rest
-        # The text goes on: a brace was forgotten, the answer was not cut.
-        boxes.append(
-            (match.start(), match.end() + 1 + len(line), line + "}" * (line.count("{") - line.count("}")))
-        )
-    return boxes, None
+        unclosed = text[inside:]
+        line, mark, behind = unclosed.partition("$" if "$" in unclosed else "\n")
+        if mark and behind.strip():
+            # The text goes on: a brace was forgotten, the answer was not cut.
+            boxes.append((start, inside + len(line), line + "}" * (line.count("{") - line.count("}"))))
+            unclosed = None
+    return boxes, unclosed
 
 
 def _joined(text: str, boxes: list[tuple[int, int, str]], join: bool) -> list[tuple[int, str]]:
@@ -211,9 +215,8 @@ def _cues(text: str, taken: list[tuple[int, int]]) -> list[Declaration]:
         if text[end : end + LONGEST_CONTENT].strip(" \n*_`$")
     ]
     for match in _POSTFIX.finditer(text):
-        content = re.split(
-            r"(?:[.!?:;]\s+|, (?:so|and) |\b(?:so|thus|hence|therefore),?\s)", match.group("content")
-        )[-1]
+        before = text[max(0, match.start() - 160) : match.start()].rpartition("\n")[2]
+        content = _CLAUSE_START.split(before)[-1]
         if content.strip() and not any(start <= match.start() < end for start, end in taken):
             found.append(Declaration("postfix", content, match.start()))
     return found

@@ -27,6 +27,7 @@ from benchfill.tools.sandbox import Sandbox, SandboxError
 
 __all__ = ["Grade", "Grader", "Verdict"]
 
+_SEVERAL_PARTS = frozenset(["set", "tuple", "mcq-multi", "interval"])
 Verdict = Literal["correct", "wrong", "no_answer", "ungraded"]
 
 
@@ -87,14 +88,15 @@ class Grader:
                 None,
                 "no text outside of the reasoning" if response.strip() else "empty response",
             )
-        declared = find_declarations(final.text, join_boxes=self.settings.join_boxes)
+        kind = self.kind(item)
+        join = self.settings.join_boxes and kind in _SEVERAL_PARTS
+        declared = find_declarations(final.text, join_boxes=join)
         if declared.unclosed is not None:
             if not self.settings.unclosed_box:
                 return Grade("no_answer", None, "the last box was never closed")
             box = Declaration("box", declared.unclosed, len(final.text))
             declared = Declared((*declared.declarations, box), False, None)
         cut = finish_reason == "length"
-        kind = self.kind(item)
         if kind in ("mcq", "mcq-multi"):
             return self._choice(item, kind, final.text, declared, cut)
         keys = _keys(item)
