@@ -29,34 +29,46 @@ class _Section(BaseModel):
 class SearchSettings(_Section):
     """How a gap is searched."""
 
-    candidates: int = Field(4, ge=1, le=64, description="candidates a round, written in parallel")
-    rounds: int = Field(10, ge=1, le=1000, description="rounds a gap before the closest candidate is taken")
+    candidates: int = Field(default=4, ge=1, le=64, description="candidates a round, written in parallel")
+    rounds: int = Field(
+        default=10, ge=1, le=1000, description="rounds a gap before the closest candidate is taken"
+    )
     references: int = Field(
-        16, ge=2, le=200, description="references shown, half below and half above the target"
+        default=16, ge=2, le=200, description="references shown, half below and half above the target"
     )
     reference_sd: float = Field(
-        0.03, gt=0, description="children serve as references up to this posterior sd of z"
+        default=0.03, gt=0, description="children serve as references up to this posterior sd of z"
     )
     tolerance: float | None = Field(
-        None,
+        default=None,
         gt=0,
         le=0.5,
         description="expected |z - z*| that fills a gap; default min(0.02, 0.05 x gap width)",
     )
-    floor_attempts: int = Field(1, ge=1, description="attempts of every model at every judged candidate")
-    max_block: int = Field(8, ge=1, description="largest batch: attempts of every model at one candidate")
-    max_attempts: int = Field(256, ge=1, description="attempts of one model at one candidate, at most")
+    floor_attempts: int = Field(
+        default=1, ge=1, description="attempts of every model at every judged candidate"
+    )
+    max_block: int = Field(
+        default=8, ge=1, description="largest batch: attempts of every model at one candidate"
+    )
+    max_attempts: int = Field(
+        default=256, ge=1, description="attempts of one model at one candidate, at most"
+    )
     prior_scale: float = Field(
-        0.15, gt=0, description="scale (z) of the Student t (4 df) prior of a candidate"
+        default=0.15, gt=0, description="scale (z) of the Student t (4 df) prior of a candidate"
     )
     near_duplicate: float = Field(
-        0.92, gt=0, le=1, description="similarity from which a text counts as a copy"
+        default=0.92, gt=0, le=1, description="similarity from which a text counts as a copy"
     )
-    max_turns: int = Field(6, ge=2, description="model turns of one rewrite")
-    max_refusals: int = Field(2, ge=0, description="refused submissions that are returned to the rewriter")
-    concurrency: int = Field(16, ge=1, le=1024, description="calls in flight at one endpoint")
-    timeout: float = Field(120.0, gt=0, description="seconds for one call")
-    prompts: Path | None = Field(None, description="folder of prompt files that override the built-in ones")
+    max_turns: int = Field(default=6, ge=2, description="model turns of one rewrite")
+    max_refusals: int = Field(
+        default=2, ge=0, description="refused submissions that are returned to the rewriter"
+    )
+    concurrency: int = Field(default=16, ge=1, le=1024, description="calls in flight at one endpoint")
+    timeout: float = Field(default=120.0, gt=0, description="seconds for one call")
+    prompts: Path | None = Field(
+        default=None, description="folder of prompt files that override the built-in ones"
+    )
 
 
 class WorldSettings(_Section):

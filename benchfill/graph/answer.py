@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from typing import Any
 
 from langgraph.runtime import Runtime
@@ -25,7 +26,7 @@ async def answer(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]
     """Bring every planned candidate to its number of attempts of every model."""
     search = runtime.context
     asked = dict(state["asked"])
-    calls = []
+    calls: list[Coroutine[Any, Any, AttemptRow]] = []
     for name, wanted in sorted(state["plan"].items()):
         item = search.pool.item(str(search.pool.candidate(name).item))
         if item is None:

@@ -27,9 +27,9 @@ def candidate_id(gap: int, round: int, writer: int) -> str:
     return f"g{gap}r{round:02d}w{writer}"
 
 
-async def rewrite(task: CandidateTask, runtime: Runtime[Search]) -> dict[str, Any]:
+async def rewrite(state: CandidateTask, runtime: Runtime[Search]) -> dict[str, Any]:
     """Let the rewriter write one candidate; keep it, or why there is none."""
-    search = runtime.context
+    search, task = runtime.context, state
     gap = search.pool.gap(task["gap"])
     name = candidate_id(task["gap"], task["round"], task["writer"])
     parent = search.pool.item(task["parent"])

@@ -7,7 +7,7 @@ import contextlib
 import os
 import signal
 from collections.abc import Awaitable, Iterator
-from typing import TypeVar
+from typing import Any, Literal, TypeVar
 
 __all__ = ["CallLimit", "Interrupted", "Stopping"]
 
@@ -39,7 +39,7 @@ class CallLimit(asyncio.Semaphore):
         self.in_flight = 0
         self._closed = False
 
-    async def acquire(self) -> bool:
+    async def acquire(self) -> Literal[True]:
         await super().acquire()
         if self._closed:
             # Waiting for ever rather than failing: a failure would cancel the calls in flight beside it.
@@ -71,7 +71,7 @@ class Stopping:
         loop = asyncio.get_running_loop()
         self._signum = loop.create_future()
         taken: list[int] = []
-        for signum in (signal.SIGINT, signal.SIGTERM):
+        for signum in (int(signal.SIGINT), int(signal.SIGTERM)):
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(signum, self._on_signal, signum)
                 taken.append(signum)
@@ -98,7 +98,8 @@ class Stopping:
         if self._signum is None:
             raise RuntimeError("used outside of listening()")
         task = asyncio.ensure_future(work)
-        await asyncio.wait({task, self._signum}, return_when=asyncio.FIRST_COMPLETED)
+        both: set[asyncio.Future[Any]] = {task, self._signum}
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         if task.done():
             return task.result()
         with contextlib.suppress(TimeoutError):
