@@ -24,8 +24,10 @@ from benchfill.tools.grading.words import plain_words, read_time, read_yes_no
 
 __all__ = ["Answer", "find_answer"]
 
+LONGEST_LINE = 400
+
 _COPULA = re.compile(
-    r".*(?:\b(?:is|are|was|be|equals?|equal to|gives?|get|obtain|have|to|of|at)\b|:(?=\s)|(?<![<>!])=)\s*(?=\S)",
+    r"\A.*(?:\b(?:is|are|was|be|equals?|equal to|gives?|get|obtain|have|to|of|at)\b|:(?=\s)|(?<![<>!])=)\s*(?=\S)",
     re.DOTALL,
 )
 _BRACKETED = re.compile(r"(?:\\\{|[(\[]).*(?:\\\}|[)\]])")
@@ -149,14 +151,14 @@ def _undeclared(
     if not stripped:
         return None
     lines = [line for line in stripped.split("\n") if line.strip(" *_`#$-")]
-    last = lines[-1] if lines else stripped
+    last = lines[-1][-LONGEST_LINE:] if lines else stripped[-LONGEST_LINE:]
     if kind in ("text", "regex", "yesno"):
         return _undeclared_words(kind, stripped, last)
     if kind == "time":
         return Answer(last, declared=False) if read_time(last) is not None else None
-    single = len(lines) == 1 and len(stripped) < 400
+    single = len(lines) == 1 and len(stripped) < LONGEST_LINE
     if single or kind not in ("numeric", "percent"):
-        reading = (read(stripped, False) if len(stripped) < 400 else None) or read(last, False)
+        reading = (read(stripped, False) if len(stripped) < LONGEST_LINE else None) or read(last, False)
         if reading is not None and (reading.direct or kind not in ("numeric", "percent")):
             return Answer(reading.text, declared=False, hedged=reading.hedged)
     for sentence in reversed(re.split(r"(?<=[.!?])\s+|\n", stripped[-1500:])):

@@ -76,23 +76,22 @@ def options_of(item: Item) -> Options:
     return Options(letters, () if texts == tuple(letters) else texts)
 
 
-def key_letters(item: Item) -> tuple[str, ...]:
-    """Letters of the key, sorted; empty when it names no option of the item."""
+def key_letters(item: Item, answer: str | None = None) -> tuple[str, ...]:
+    """Letters of the key (or of another accepted answer), sorted; empty when it names no option of the item."""
+    answer = item.answer if answer is None else answer
     options = options_of(item)
-    key = plain_words(unwrap_text(item.answer)).upper()
+    key = plain_words(unwrap_text(answer)).upper()
     pieces = [piece.strip(" ()[].") for piece in re.split(r"[,;/&]|\bAND\b", key)]
     if all(len(piece) == 1 and piece in options.letters for piece in pieces):
         return tuple(sorted(set(pieces)))
     if item.answer_type == "mcq-multi" and key.isalpha() and set(key) <= set(options.letters):
         return tuple(sorted(set(key)))
-    labelled = _LEAD.match(item.answer.strip())
-    if (
-        labelled
-        and labelled.group("close") + labelled.group("rest")[:1]
-        and labelled.group("letter") in options.letters
-    ):
-        return (labelled.group("letter"),)
-    return _by_text(item.answer, options)
+    by_text = _by_text(answer, options)
+    labelled = _LEAD.match(answer.strip())
+    if not by_text and labelled and labelled.group("letter") in options.letters:
+        marked = labelled.group("close") or labelled.group("rest")[:1] in (".", ":", ",")
+        return (labelled.group("letter"),) if marked else ()
+    return by_text
 
 
 def read_choice(text: str, declared: Declared, options: Options, *, several: bool) -> Chosen | None:

@@ -140,27 +140,33 @@ class Grader:
         return bare if boxed.verdict == "correct" else boxed
 
     def kind(self, item: Item) -> AnswerType:
-        """The type an item is graded by: its own, or for ``text`` what the form of the key says."""
-        if item.answer_type != "text":
+        """The type an item is graded by: its own, or for ``text`` and ``expr`` what the form of the key says.
+
+        Sources name a formula of any kind an expression; an interval or a set still has to be compared as one.
+        """
+        if item.answer_type not in ("text", "expr"):
             return item.answer_type
-        return infer_answer_type(item.answer, item.choices)
+        inferred = infer_answer_type(item.answer, item.choices)
+        return "expr" if item.answer_type == "expr" and inferred in ("text", "yesno") else inferred
 
     def _choice(self, item: Item, kind: AnswerType, text: str, declared: Declared, cut: bool) -> Grade:
-        key = key_letters(item)
-        if not key or (kind == "mcq" and len(key) > 1):
+        keys = [key_letters(item, key) for key in (item.answer, *_accepted(item))]
+        if not all(keys) or (kind == "mcq" and any(len(key) > 1 for key in keys)):
             return Grade("ungraded", None, f"the key {item.answer!r} names no single option")
         chosen = read_choice(text, declared, options_of(item), several=kind == "mcq-multi")
         if chosen is None or (cut and not declared.declarations):
             return Grade("no_answer", None, "no option was chosen")
         extracted = ", ".join(chosen.letters)
         if chosen.ambiguous:
-            verdict: Verdict = "ungraded" if set(chosen.letters) & set(key) else "wrong"
-            return Grade(verdict, extracted, "the text of several options was given")
+            possible = any(set(chosen.letters) & set(key) for key in keys)
+            return Grade(
+                "ungraded" if possible else "wrong", extracted, "the text of several options was given"
+            )
         if kind == "mcq" and len(chosen.letters) > 1:
             return Grade(
                 self.settings.hedged, extracted, "several options were chosen where one is asked for"
             )
-        right = chosen.letters == key
+        right = chosen.letters in keys
         return Grade("correct" if right else "wrong", extracted, "same option" if right else "another option")
 
     async def _against(self, item: Item, kind: AnswerType, keys: Sequence[str], answer: Answer) -> Grade:
@@ -231,9 +237,13 @@ def _verdict(equal: bool, extracted: str) -> Grade:
     )
 
 
+def _accepted(item: Item) -> list[str]:
+    """Further accepted keys."""
+    return [str(other) for other in item.extra.get("accepted_answers", ())]
+
+
 def _keys(item: Item) -> list[str]:
-    others = item.extra.get("accepted_answers", ())
-    return [key_text(key) for key in (item.answer, *(str(other) for other in others))]
+    return [key_text(key) for key in (item.answer, *_accepted(item))]
 
 
 def _symbolic(keys: Sequence[str]) -> bool:

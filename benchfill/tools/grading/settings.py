@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args, get_type_hints
 
-__all__ = ["GradingSettings"]
+from benchfill.errors import InputError
+
+__all__ = ["GradingSettings", "read_settings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +70,46 @@ class GradingSettings:
     unclosed_box: bool = False
     join_boxes: bool = True
     seconds: float = 5.0
+
+
+def read_settings(pairs: Iterable[str]) -> GradingSettings:
+    """Settings from texts like ``rounding=both``.
+
+    Raises
+    ------
+    InputError
+        ``bad_setting``: there is no setting of that name, or the value is none of its values.
+    """
+    known = get_type_hints(GradingSettings)
+    values: dict[str, Any] = {}
+    for pair in pairs:
+        name, _, value = pair.partition("=")
+        name, value = name.strip(), value.strip()
+        if name not in known:
+            names = ", ".join(field.name for field in fields(GradingSettings))
+            raise InputError(
+                f"There is no grading setting {name!r}.", f"Settings: {names}.", kind="bad_setting"
+            )
+        values[name] = _read_value(name, value, known[name])
+    return GradingSettings(**values)
+
+
+def _read_value(name: str, value: str, kind: Any) -> Any:
+    allowed = get_args(kind) or (("true", "false") if kind is bool else ())
+    if allowed:
+        if value.lower() not in allowed:
+            raise InputError(
+                f"The grading setting {name} cannot be {value!r}.",
+                f"One of: {', '.join(allowed)}.",
+                kind="bad_setting",
+            )
+        return value.lower() == "true" if kind is bool else value.lower()
+    try:
+        number = kind(value)
+    except ValueError:
+        number = 0
+    if not 0 < number < 1e6:
+        raise InputError(
+            f"The grading setting {name} needs a positive number, not {value!r}.", kind="bad_setting"
+        )
+    return number
