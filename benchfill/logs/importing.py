@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -16,11 +15,11 @@ from benchfill.errors import InputError
 from benchfill.item import Item
 from benchfill.logs.harness.attempts import Answer, Attempts, collect_attempts
 from benchfill.logs.harness.choice import Scorer, choose_filters, choose_metrics
+from benchfill.logs.harness.finding import content_mark, find_logs
 from benchfill.logs.harness.merge import Merged, MergeMode, merge_items
-from benchfill.logs.harness.record import LogFormat, LogRecord, ReadContext
-from benchfill.logs.harness.registry import detect_format, known_formats, named_format
+from benchfill.logs.harness.record import LogRecord, ReadContext
+from benchfill.logs.harness.registry import known_formats, named_format
 from benchfill.logs.harness.report import FileReport, ImportReport, ModelReport
-from benchfill.logs.harness.source import Source
 from benchfill.logs.model_names import ModelName, parse_model_name, read_models
 from benchfill.logs.text import listing, near_duplicate_note
 
@@ -131,8 +130,8 @@ def _read_all(paths: Sequence[Path | str], options: ImportOptions, report: Impor
     forced = named_format(options.format, formats) if options.format else None
     reading = _Reading()
     contents: dict[str, str] = {}
-    for source, found in _find(paths, formats, forced, report):
-        mark = _content_mark(source)
+    for source, found in find_logs(paths, formats, forced, report.skipped):
+        mark = content_mark(source)
         if contents.setdefault(mark, source.shown) != source.shown:
             report.same_files.append(source.shown)
             continue
@@ -160,61 +159,6 @@ def _read_all(paths: Sequence[Path | str], options: ImportOptions, report: Impor
         )
     _check_ids(reading)
     return reading
-
-
-def _find(
-    paths: Sequence[Path | str], formats: Sequence[LogFormat], forced: LogFormat | None, report: ImportReport
-) -> Iterator[tuple[Source, LogFormat]]:
-    """Logs in a fixed order; a named file that is no log is refused, one in a folder is listed."""
-    seen: set[Path] = set()
-    for path in sorted({Path(each) for each in paths}, key=str):
-        if not path.exists():
-            raise InputError(f"There is no file or folder {path}.", kind="missing_file", path=str(path))
-        whole = Source(path)
-        found = forced if forced and not whole.is_folder else detect_format(whole, formats)
-        if found is None and not whole.is_folder:
-            # Names what is wrong with it, when something is.
-            _ = whole.text
-            raise InputError(
-                f"{path} is no log of a known format.",
-                f"--format names one of {', '.join(each.name for each in formats)}.",
-                kind="unknown_format",
-                path=str(path),
-            )
-        candidates = [whole] if found else _walk(path, formats, report)
-        for source in candidates:
-            resolved = source.path.resolve()
-            if resolved in seen:
-                continue
-            seen.add(resolved)
-            claimed = found or (forced if forced and not source.is_folder else detect_format(source, formats))
-            if claimed is None:
-                report.skipped.append(source.shown)
-            elif forced is None or claimed is forced:
-                yield source, claimed
-
-
-def _walk(folder: Path, formats: Sequence[LogFormat], report: ImportReport) -> Iterator[Source]:
-    """Files and folders below that may be logs, sorted; a folder that is one log is not entered."""
-    for path in sorted(folder.iterdir(), key=lambda each: each.name):
-        if path.name.startswith("."):
-            continue
-        source = Source(path)
-        if not source.is_folder:
-            if source.may_be_log:
-                yield source
-            else:
-                report.skipped.append(source.shown)
-        elif detect_format(source, formats):
-            yield source
-        else:
-            yield from _walk(path, formats, report)
-
-
-def _content_mark(source: Source) -> str:
-    if source.is_folder:
-        return str(source.path.resolve())
-    return hashlib.sha256(source.path.read_bytes()).hexdigest()
 
 
 def _check_ids(reading: _Reading) -> None:

@@ -60,13 +60,13 @@ def parse_model_name(name: str) -> ModelName:
     last = re.split(r"[/\\]", name.strip())[-1].replace(":", "-")
     plain = _PACKING.sub("", last)
     mixture = _MIXTURE.search(plain) is not None
-    sizes = list(_SIZE.finditer(plain))
+    family = _MIXTURE.sub("", plain)
+    sizes = list(_SIZE.finditer(family))
     if not sizes and not mixture:
         return ModelName()
-    family = plain
     for match in reversed(sizes):
         family = family[: match.start()] + family[match.end() :]
-    family = re.sub(r"[-_\s.]{2,}", "-", _MIXTURE.sub("", family)).strip("-_. ")
+    family = re.sub(r"[-_\s.]{2,}", "-", family).strip("-_. ")
     family = re.sub(r"[_\s]+", "-", family).casefold()
     if mixture or len(sizes) != 1:
         return ModelName(family, None, mixture)

@@ -63,6 +63,7 @@ class Scorer:
         """True, False, or None with the reason why nothing is known."""
         if record.missing:
             return None, record.missing
+        metric = "" if "" in record.scores else metric
         if metric not in record.scores:
             return None, f"no score {metric!r}" if metric else "not scored"
         text = score_text(record.scores[metric])
@@ -168,7 +169,7 @@ def choose_metrics(records: Iterable[LogRecord], named: Sequence[str]) -> dict[s
     """
     by_task: dict[str, list[LogRecord]] = defaultdict(list)
     for record in records:
-        if record.scores:
+        if record.scores and "" not in record.scores:
             by_task[record.task].append(record)
     _check_named("metric", named, {name for own in by_task.values() for each in own for name in each.scores})
     choices = {}

@@ -55,7 +55,7 @@ class Exported:
             model, item, attempt, correct = row
             yield LogRecord(
                 model,
-                scores={"correct": correct},
+                scores={"": correct},
                 attempt=attempt,
                 missing="" if correct.strip() else reasons.get((model, item, attempt), "empty cell"),
                 line=line,

@@ -111,7 +111,11 @@ def prompt_frame(prompts: Sequence[str]) -> tuple[int, int]:
     shortest = min(map(len, different))
     front = different[0].rfind("\n", 0, front) + 1
     tail = different[0][len(different[0]) - back :]
-    back = len(tail) - tail.find("\n") if "\n" in tail else 0
+    lines = tail.split("\n")[1:]
+    # The last options of a question may be the same everywhere ("D) none of these"): they are not instructions.
+    options = [place for place, line in enumerate(lines, 1) if _OPTION.fullmatch(line.strip())]
+    lines = lines[max(options, default=0) :]
+    back = len("\n".join(["", *lines])) if lines else 0
     return (front, back) if front + back < shortest else (0, 0)
 
 

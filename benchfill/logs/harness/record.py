@@ -60,6 +60,7 @@ class LogRecord:
         Ids as text. An item id is unique within its task.
     scores
         Metric to score as in the log: true or false, a number, a letter, None. Empty when nothing was scored.
+        A verdict that leaves nothing to choose, from an earlier import, stands under the empty name.
     task
         Name of the benchmark or subset.
     attempt

@@ -38,6 +38,9 @@ class Table:
             name.strip().strip('"').casefold()
             for name in header.replace(";", ",").replace("\t", ",").split(",")
         ]
+        if {"family", "size_b"} & set(names):
+            # A table about the models, for --models.
+            return False
         return len(names) > 1 and (names[0] in _FIRST_HEADERS or is_long_header(names))
 
     def read(self, source: Source, context: ReadContext) -> Iterator[LogRecord]:
