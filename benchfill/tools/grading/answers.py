@@ -10,17 +10,9 @@ from benchfill.item import AnswerType
 from benchfill.tools.grading.comparison import readable
 from benchfill.tools.grading.declarations import Declaration, Declared
 from benchfill.tools.grading.latex import canonical_math
-from benchfill.tools.grading.reading import (
-    Reading,
-    first_statement,
-    joined_math_spans,
-    last_number,
-    math_spans,
-    read_phrase,
-    read_quantity,
-    undecorated,
-)
-from benchfill.tools.grading.words import plain_words, read_time, read_yes_no
+from benchfill.tools.grading.phrases import Reading, last_number, read_phrase, read_quantity
+from benchfill.tools.grading.reading import first_statement, joined_math_spans, math_spans, undecorated
+from benchfill.tools.grading.words import clauses, plain_words, read_time, read_yes_no
 
 __all__ = ["Answer", "find_answer"]
 
@@ -29,6 +21,12 @@ LONGEST_LINE = 400
 _COPULA = re.compile(
     r"\A.*(?:\b(?:is|are|was|be|equals?|equal to|gives?|get|obtain|have|to|of|at)\b|:(?=\s)|(?<![<>!])=)\s*(?=\S)",
     re.DOTALL,
+)
+_REFUSAL = re.compile(
+    r"\b(?:(?:can(?:not|'t| not)|could ?n[o']t|unable to|impossible to)\s+(?:be\s+)?"
+    r"(?:help|determine|answer|solve|assist)"
+    r"|not enough information|insufficient information)",
+    re.IGNORECASE,
 )
 _BRACKETED = re.compile(r"(?:\\\{|[(\[]).*(?:\\\}|[)\]])")
 
@@ -92,7 +90,7 @@ def find_answer(
         weak = weak or answer
     if weak is not None:
         return weak
-    if declared.empty_box or not undeclared:
+    if declared.empty_box or not undeclared or _REFUSAL.search(text[-LONGEST_LINE:]):
         return None
     return _undeclared(kind, text, read, symbolic)
 
@@ -182,8 +180,8 @@ def _undeclared_words(kind: AnswerType, text: str, last: str) -> Answer | None:
     if kind == "yesno":
         found = next((part for part in (last, text) if read_yes_no(part) is not None), None)
         return None if found is None else Answer(found, declared=False)
-    behind = _COPULA.sub("", last)
-    words = len(plain_words(last).split())
-    if words > 2 and behind != last and len(behind) < 80:
+    clause = clauses(last)[-1]
+    behind = _COPULA.sub("", clause)
+    if len(plain_words(clause).split()) > 2 and behind != clause and len(behind) < 80:
         return Answer(undecorated(behind), declared=False)
-    return Answer(undecorated(last), declared=False) if words <= 8 else None
+    return Answer(undecorated(last), declared=False) if len(plain_words(last).split()) <= 8 else None

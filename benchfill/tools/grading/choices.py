@@ -27,6 +27,8 @@ _CONNECTED = re.compile(
     r"[^\x00-\x7f]))",
     re.IGNORECASE,
 )
+_LABEL = re.compile(r"^\W*(?:option\s+)?(?P<letter>[A-Z])(?:\W*$|\s*[*_]*[.:)\]])", re.IGNORECASE)
+_REJECTING = re.compile(r"\b(?:eliminat|rul(?:e|es|ed|ing) out|reject|exclud|incorrect|wrong)", re.IGNORECASE)
 _NEXT = re.compile(
     r"^\s*(?:,|/|&|\+|;)?\s*(?:and|or|und|oder|和|或)?\s*[*_]*[(\[]?([A-Z])[)\]]?[*_]*(?![A-Za-z0-9'])"
 )
@@ -113,18 +115,25 @@ def read_choice(text: str, declared: Declared, options: Options, *, several: boo
     for statement in sorted(statements, key=lambda one: one.start, reverse=True):
         content = statement.content if statement.delimited else first_statement(statement.content)
         chosen = _direct(content, options, several)
-        if chosen is not None:
+        if chosen is not None and (statement.kind != "postfix" or chosen.letters != _first_letter(content)):
             return chosen
         if weak is None:
             weak = _indirect(content, options)
     if weak is not None or declared.empty_box:
         return weak
     lines = [line for line in text.split("\n") if line.strip()]
-    for line in (lines[-1], lines[0]) if lines else ():
+    labelled = {match.group("letter") for line in lines if (match := _LABEL.match(line))}
+    for line in (lines[-1], lines[0]) if lines and len(labelled) < 2 else ():
         chosen = _direct(line, options, several) if len(line) < 300 else None
-        if chosen is not None:
+        if chosen is not None and (chosen.letters != _first_letter(line) or _LABEL.match(line)):
             return chosen
     return None
+
+
+def _first_letter(line: str) -> tuple[str, ...]:
+    """The letter of a line that begins with one and goes on in words: no choice when nothing announces it."""
+    match = re.match(r"\W*([A-Z])\s+\w", line)
+    return (match.group(1),) if match else ()
 
 
 def _verdicts(text: str) -> list[Declaration]:
@@ -202,6 +211,8 @@ def _following(rest: str, options: Options) -> list[str]:
 def _indirect(content: str, options: Options) -> Chosen | None:
     """The only letter that stands alone in a sentence and is not rejected there."""
     found: set[str] = set()
+    if _REJECTING.search(content):
+        return None
     for match in _ALONE.finditer(content):
         letter = match.group("letter")
         before, after = content[: match.start()], content[match.end() :]

@@ -181,5 +181,5 @@ def _scaled(value: Value) -> Value:
 
 
 def squeezed(text: str) -> str:
-    """Text without blanks."""
-    return re.sub(r"\s+|\\(?=\s|$)", "", text)
+    """Text without blanks, but for those between digits: "1 1/2" is not "11/2"."""
+    return re.sub(r"(?<!\d)\s+|\s+(?!\d)", "", text)

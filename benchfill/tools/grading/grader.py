@@ -27,6 +27,8 @@ from benchfill.tools.sandbox import Sandbox, SandboxError
 
 __all__ = ["Grade", "Grader", "Verdict"]
 
+LONGEST_FORMULA = 500
+_TAKEN_BACK = re.compile(r"[\s,;:(-]*(?:but|or|although|no|not|actually)\b", re.IGNORECASE)
 _SEVERAL_PARTS = frozenset(["set", "tuple", "mcq-multi", "interval"])
 Verdict = Literal["correct", "wrong", "no_answer", "ungraded"]
 
@@ -181,7 +183,7 @@ class Grader:
     async def _compared(self, item: Item, kind: AnswerType, key: str, answer: Answer) -> Grade:
         text = answer.text
         if kind == "text":
-            return _verdict(_same_words(key, text), text)
+            return _words_verdict(key, text)
         if kind == "yesno":
             return _verdict(read_yes_no(key) == read_yes_no(text), text)
         try:
@@ -217,6 +219,8 @@ class Grader:
             return _verdict(True, answer)
         if not key_unreadable and _only_words(answer):
             return Grade("wrong", answer, "words where the key is a value")
+        if max(len(key), len(answer)) > LONGEST_FORMULA:
+            return Grade("ungraded", answer[:LONGEST_FORMULA], "too long to be compared")
         try:
             outcome = await self._sandbox.call(compare_by_library, key, answer, seconds=self.settings.seconds)
         except SandboxError as error:
@@ -258,16 +262,19 @@ def _symbolic(keys: Sequence[str]) -> bool:
     return False
 
 
-def _same_words(key: str, answer: str) -> bool:
+def _words_verdict(key: str, answer: str) -> Grade:
     """Whether the answer, or its beginning up to a clause that takes nothing back, is the key."""
     wanted = plain_words(clean_characters(key))
     for clause in clauses(answer):
+        if not wanted or plain_words(clause) != wanted:
+            continue
         rest = answer.strip()[len(clause) :]
-        if plain_words(clause) == wanted and not re.match(
-            r"[\s,;:(-]*(?:but|or|although|no|not|actually)\b", rest, re.I
-        ):
-            return bool(wanted)
-    return False
+        if _TAKEN_BACK.match(rest):
+            continue
+        if re.match(r"\s*[,/]", rest) and len(rest.split()) <= 3:
+            return Grade("ungraded", answer, "the key is the first of several names")
+        return _verdict(True, answer)
+    return _verdict(False, answer)
 
 
 def _only_words(answer: str) -> bool:

@@ -64,7 +64,7 @@ _COMMANDS = [
     (re.compile(r"\\(?:ldots|dots|cdots)(?![a-zA-Z])|…"), "..."),
     (re.compile(r"\\(?:tag|label)\s*\{[^{}]*\}"), ""),
 ]
-_CURRENCY = re.compile(r"\\?\$|[€£¥₹₽₩₪₫฿]|\\(?:pounds|euro|yen)(?![a-zA-Z])")
+_CURRENCY = re.compile(r"(?:\b(?:US|AU|CA|NZ|HK)\s?)?\\?\$|[€£¥₹₽₩₪₫฿]|\\(?:pounds|euro|yen)(?![a-zA-Z])")
 _THOUSANDS_BRACES = re.compile(r"(?<=\d)\s*(?:\{,\}|,\\!|\\,|,\\,|\{\\,\}|\\!,\\!|\\!,)\s*(?=\d{3}(?!\d))")
 
 

@@ -20,7 +20,7 @@ class GradingSettings:
     percent_sign_optional
         "28" matches the key "28%" and "60%" matches the key "60".
     percent_as_fraction
-        "0.2" matches the key "20%".
+        "0.2" matches the key "20%", and "20%" the key "0.2".
     rounding
         ``exact``: decimals count as printed. ``key``: a key that is a decimal of at least
         ``significant_digits`` digits is also matched by a value that rounds to it. ``both``: also a response
@@ -55,7 +55,7 @@ class GradingSettings:
     """
 
     percent_sign_optional: bool = True
-    percent_as_fraction: bool = False
+    percent_as_fraction: bool = True
     rounding: Literal["exact", "key", "both"] = "key"
     significant_digits: int = 3
     form: Literal["value", "same"] = "value"

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from benchfill.tools.grading.mathtext import MathTextError, Node, parse_canonical
-from benchfill.tools.grading.units import Unit, canonical_unit, is_known
+from benchfill.tools.grading.units import Unit, canonical_unit, conversion, is_known
 
-__all__ = ["ORDINAL", "Value", "read_value"]
+__all__ = ["COMPOUND", "ORDINAL", "Value", "read_value"]
 
 ORDINAL = canonical_unit("ordinal")
 
@@ -31,6 +31,10 @@ _SCALES = {"thousand": "10^3", "million": "10^6", "billion": "10^9", "trillion":
 _UNIT_WORD = r"(?:°\s*[CF]?|¢|[^\W\d_]{1,24}\.?)(?:\s*\^\s*\{?\s*-?\d\s*\}?|(?<=m)[23])?"
 _UNIT = re.compile(rf"^\s*{_UNIT_WORD}(?:(?:\s*/\s*|\s*\*\s*|\s+(?:per\s+)?){_UNIT_WORD}){{0,4}}$")
 _UNIT_LETTERS = frozenset("mgshlLJNWV")
+COMPOUND = re.compile(
+    r"(?P<large>\d[\d,.]*)\s*(?P<unit>[^\W\d_]{1,12})\s*,?\s*(?:and\s+)?"
+    r"(?P<small>\d[\d,.]*)\s*(?P<smaller>[^\W\d_]{1,12})(?![^\W_])"
+)
 _DECIMAL = re.compile(r"^-?(?:\d+|\d{1,3}(?:,\d{3})+)?\.(\d+)$")
 _DECIMAL_COMMA = re.compile(r"^-?(?:\d{1,3}(?:\.\d{3})+,\d+|\d+,(?:\d{1,2}|\d{4,}))$")
 _SPACED = re.compile(r"^-?\d{1,3}(?:[ '_]\d{3})+(?:\.\d+)?$")
@@ -94,7 +98,11 @@ def read_value(text: str, *, units: Literal["first", "last", "none"] = "last") -
         return _bare(f"{scaled.group(1)}*{_SCALES[scaled.group(2).lower()]}")
     if units == "first" and _DECIMAL_COMMA.match(text):
         text = text.replace(".", "").replace(",", ".")
-    readings = {"first": (_with_unit, _bare), "last": (_bare, _with_unit), "none": (_bare,)}[units]
+    readings = {
+        "first": (_with_unit, _compound, _bare),
+        "last": (_bare, _with_unit, _compound),
+        "none": (_bare,),
+    }[units]
     return next((value for value in (reading(text) for reading in readings) if value is not None), None)
 
 
@@ -111,6 +119,20 @@ def _with_unit(text: str) -> Value | None:
         if value is not None:
             return replace(value, unit=canonical_unit(unit))
     return None
+
+
+def _compound(text: str) -> Value | None:
+    """Two amounts of one kind, the second in a smaller unit: 5 feet 3 inches, 12 dollars and 50 cents."""
+    match = COMPOUND.fullmatch(text)
+    if match is None:
+        return None
+    first, second = canonical_unit(match.group("unit")), canonical_unit(match.group("smaller"))
+    factor = conversion(second, first)
+    large, small = _bare(match.group("large")), _bare(match.group("small"))
+    if factor is None or factor >= 1 or large is None or small is None:
+        return None
+    node = ("add", large.node, ("mul", small.node, ("num", factor)))
+    return Value(text, node, first)
 
 
 def _is_unit(text: str) -> bool:
