@@ -6,6 +6,7 @@ import typer
 
 from benchfill.commands.diagnose import diagnose
 from benchfill.commands.export import export
+from benchfill.commands.grade import grade
 from benchfill.commands.resume import resume
 from benchfill.commands.run import run
 from benchfill.commands.runs import path, runs, status
@@ -24,7 +25,7 @@ app = typer.Typer(
     "5 paused; 130 / 143 interrupted.",
 )
 app.callback()(main_callback)
-for command in (run, resume, runs, status, export, path, diagnose):
+for command in (run, resume, runs, status, export, path, diagnose, grade):
     app.command()(command)
 
 
