@@ -114,8 +114,10 @@ def read_choice(text: str, declared: Declared, options: Options, *, several: boo
     weak: Chosen | None = None
     for statement in sorted(statements, key=lambda one: one.start, reverse=True):
         content = statement.content if statement.delimited else first_statement(statement.content)
+        if statement.kind == "postfix" and _first_letter(content):
+            continue  # "B vitamins are the answer": a word follows the letter
         chosen = _direct(content, options, several)
-        if chosen is not None and (statement.kind != "postfix" or chosen.letters != _first_letter(content)):
+        if chosen is not None:
             return chosen
         if weak is None:
             weak = _indirect(content, options)

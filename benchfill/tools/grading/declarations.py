@@ -217,6 +217,6 @@ def _cues(text: str, taken: list[tuple[int, int]]) -> list[Declaration]:
     for match in _POSTFIX.finditer(text):
         before = text[max(0, match.start() - 160) : match.start()].rpartition("\n")[2]
         content = _CLAUSE_START.split(before)[-1]
-        if content.strip() and not any(start <= match.start() < end for start, end in taken):
+        if content.strip() and not any(start <= match.start() <= end + 4 for start, end in taken):
             found.append(Declaration("postfix", content, match.start()))
     return found

@@ -18,6 +18,7 @@ from benchfill.tools.grading.evaluation import (
     exact,
     has_plus_minus,
     signs,
+    surely_huge,
     symbols,
 )
 from benchfill.tools.grading.mathtext import Node
@@ -73,6 +74,8 @@ class Comparison:
         try:
             x, y = exact(a), exact(b)
         except TooLarge:
+            if surely_huge(a) != surely_huge(b) and (_is_exact(a) or _is_exact(b)):
+                return False
             return self.prove(a, b)
         if x is not None and y is not None:
             return x == y
@@ -174,6 +177,13 @@ class Comparison:
         """Every part of each side is on the other one."""
         missing = [a for a in key if not any(self.parts(a, b) for b in answer)]
         return not missing and all(any(self.parts(a, b) for a in key) for b in answer)
+
+
+def _is_exact(node: Node) -> bool:
+    try:
+        return exact(node) is not None
+    except TooLarge:
+        return False
 
 
 def _scaled(value: Value) -> Value:

@@ -9,7 +9,16 @@ from fractions import Fraction
 
 from benchfill.tools.grading.mathtext import Node
 
-__all__ = ["TooLarge", "approximate", "differ_clearly", "exact", "has_plus_minus", "signs", "symbols"]
+__all__ = [
+    "TooLarge",
+    "approximate",
+    "differ_clearly",
+    "exact",
+    "has_plus_minus",
+    "signs",
+    "surely_huge",
+    "symbols",
+]
 
 MOST_BITS = 60_000
 LARGEST_FACTORIAL = 3000
@@ -114,6 +123,31 @@ def _root(value: int, degree: int) -> int | None:
         return None
     guess = round(value ** (1 / degree))
     return next((root for root in (guess - 1, guess, guess + 1) if root >= 0 and root**degree == value), None)
+
+
+def surely_huge(node: Node) -> bool:
+    """Whether a tree is a power or factorial of an integer with more digits than any exact value here."""
+    if node[0] == "neg":
+        return surely_huge(node[1])
+    if node[0] not in ("pow", "fact"):
+        return False
+    grown = node[-1]
+    try:
+        base = exact(node[1]) if node[0] == "pow" else Fraction(2)
+        size = exact(grown)
+    except TooLarge:
+        return surely_huge(grown) and (node[0] == "fact" or _integer_above_one(node[1]))
+    if base is None or size is None or base.denominator != 1 or abs(base) < 2:
+        return False
+    return size > (2 * MOST_BITS if node[0] == "pow" else LARGEST_FACTORIAL)
+
+
+def _integer_above_one(node: Node) -> bool:
+    try:
+        value = exact(node)
+    except TooLarge:
+        return False
+    return value is not None and value.denominator == 1 and value >= 2
 
 
 def approximate(node: Node, point: Mapping[str, complex]) -> complex:
