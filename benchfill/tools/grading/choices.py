@@ -18,8 +18,8 @@ __all__ = ["Chosen", "Options", "key_letters", "options_of", "read_choice"]
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LEAD = re.compile(
-    r"^(?:(?:the\s+)?(?:option|choice|letter|answer|statement|is|选项|選項)\s*)?[*_]*(?P<open>[(\[{]?)\s*(?P<letter>[A-Za-z])\s*"
-    r"(?P<close>[)\]}]?)[*_]*(?![A-Za-z0-9'])(?P<rest>.*)",
+    r"^(?:(?:the\s+)?(?:option|choice|letter|answer|statement|is|选项|選項)\s*)?[*_]{0,4}(?P<open>[(\[{]?)\s*(?P<letter>[A-Za-z])\s*"
+    r"(?P<close>[)\]}]?)[*_]{0,4}(?![A-Za-z0-9'])(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _CONNECTED = re.compile(
@@ -27,20 +27,21 @@ _CONNECTED = re.compile(
     r"[^\x00-\x7f]))",
     re.IGNORECASE,
 )
-_LABEL = re.compile(r"^\W*(?:option\s+)?(?P<letter>[A-Z])(?:\W*$|\s*[*_]*[.:)\]])", re.IGNORECASE)
+_LABEL = re.compile(r"^\W*(?:option\s+)?(?P<letter>[A-Z])(?:\W*$|\s*[*_]{0,4}[.:)\]])", re.IGNORECASE)
 _REJECTING = re.compile(r"\b(?:eliminat|rul(?:e|es|ed|ing) out|reject|exclud|incorrect|wrong)", re.IGNORECASE)
 _NEXT = re.compile(
-    r"^\s*(?:,|/|&|\+|;)?\s*(?:and|or|und|oder|和|或)?\s*[*_]*[(\[]?([A-Z])[)\]]?[*_]*(?![A-Za-z0-9'])"
+    r"^\s*(?:,|/|&|\+|;)?\s*(?:and|or|und|oder|和|或)?\s*[*_]{0,4}[(\[]?([A-Z])[)\]]?[*_]{0,4}(?![A-Za-z0-9'])"
 )
 _ALONE = re.compile(r"(?<![A-Za-z0-9'\\])(?P<open>[(\[]?)(?P<letter>[A-Z])(?P<close>[)\]]?)(?![A-Za-z0-9'])")
 _NAMED = re.compile(
-    r"(?:\b(?:is|be|option|choice|letter|answer|choose|pick|select)|[:：是为選选])\s*[*_]*$", re.IGNORECASE
-)
-_NEGATED = re.compile(
-    r"(?:\bnot|n't|\bneither|\bnor|\bexcept|\bthan|\bunlike|不是|不选)\s+(?:be\s+)?(?:the\s+)?(?:option\s+|choice\s+)?[(\[*_]*$",
+    r"(?:\b(?:is|be|option|choice|letter|answer|choose|pick|select)|[:：是为選选])\s*[*_]{0,4}$",
     re.IGNORECASE,
 )
-_LETTER = r"[*_]*[(\[]?(?P<{}>[A-Z])[)\]]?[*_]*(?![A-Za-z0-9'])"
+_NEGATED = re.compile(
+    r"(?:\bnot|n't|\bneither|\bnor|\bexcept|\bthan|\bunlike|不是|不选)\s+(?:be\s+)?(?:the\s+)?(?:option\s+|choice\s+)?[(\[*_]{0,4}$",
+    re.IGNORECASE,
+)
+_LETTER = r"[*_]{{0,4}}[(\[]?(?P<{}>[A-Z])[)\]]?[*_]{{0,4}}(?![A-Za-z0-9'])"
 _VERDICT = re.compile(
     rf"(?<![A-Za-z0-9']){_LETTER.format('after')}\s+is\s+(?:the\s+|therefore\s+|thus\s+)?"
     r"(?:correct|right|best|only correct)\b"

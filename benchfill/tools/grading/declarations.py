@@ -52,13 +52,13 @@ _OTHER_LANGUAGES = re.compile(
     r"|(?:(?:答え|答|解答|正解|回答)\s*(?:は|:)\s*:?)"
     r"|(?:(?:정답|답변|답)\s*(?:은|는|이|:)\s*:?)"
     r"|(?:(?:الإجابة|الاجابة|الجواب|الحل)(?:\s+(?:الصحيحة|النهائية|النهائي|الصحيح))?\s*(?:(?:هي|هو|:)\s*)+)"
-    r"|(?:\b(?:Antwort|Lösung|Endergebnis)\b(?:\s+(?:ist|lautet|wäre))?\s*[*_]*\s*:?(?<=[:tea])[*_\s]*)"
-    r"|(?:\b(?:réponse|reponse)\b(?:\s+(?:finale|correcte))?\s*[*_]*\s*(?:(?:est|:)\s*)+)"
+    r"|(?:\b(?:Antwort|Lösung|Endergebnis)\b(?:\s+(?:ist|lautet|wäre))?\s*[*_]{0,4}\s*:?(?<=[:tea])[*_\s]*)"
+    r"|(?:\b(?:réponse|reponse)\b(?:\s+(?:finale|correcte))?\s*[*_]{0,4}\s*(?:(?:est|:)\s*)+)"
     r"|(?:\b(?:respuesta|resposta|risposta)\b(?:\s+(?:correcta|correta|corretta|final|finale))?"
-    r"\s*[*_]*\s*(?:(?:es|é|è|:)\s*)+)"
-    r"|(?:\b(?:ответ|відповідь)\b\s*[*_]*\s*(?:[:—-]\s*)*)"
+    r"\s*[*_]{0,4}\s*(?:(?:es|é|è|:)\s*)+)"
+    r"|(?:\b(?:ответ|відповідь)\b\s*[*_]{0,4}\s*(?:[:—-]\s*)*)"
     r"|(?:\b(?:antwoord|svar|odpowiedź|odpověď|cevap|đáp án|câu trả lời|jawaban)\b"
-    r"\s*[*_]*\s*(?:(?:is|är|er|to|je|là|adalah|:)\s*)+)"
+    r"\s*[*_]{0,4}\s*(?:(?:is|är|er|to|je|là|adalah|:)\s*)+)"
     r"|(?:उत्तर\s*(?:है|:)\s*)|(?:התשובה\s*(?:היא|הנכונה|:)\s*)",
     re.IGNORECASE,
 )
