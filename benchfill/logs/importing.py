@@ -162,8 +162,12 @@ def _read_all(paths: Sequence[Path | str], options: ImportOptions, report: Impor
 
 
 def _check_ids(reading: _Reading) -> None:
+    fine: set[str] = set()
     for record, number in zip(reading.records, reading.files, strict=True):
         for what, text in (("model", record.model), ("item", record.item)):
+            if text in fine:
+                continue
+            fine.add(text)
             if not text.strip():
                 raise InputError(
                     f"{reading.shown[number]}, record {record.line}: the {what} has no name.",

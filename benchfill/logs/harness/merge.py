@@ -187,14 +187,16 @@ def _names(nodes: Sequence[_Node], groups: Mapping[_Node, _Node], splits: set[_K
 
 
 def _build_items(merged: Merged, records: Sequence[LogRecord], given: Mapping[str, Item]) -> None:
-    shown: dict[str, Counter[int]] = defaultdict(Counter)
-    texts: dict[int, ItemText] = {}
+    shown: dict[str, Counter[str]] = defaultdict(Counter)
+    # Every row of a log brings its own copy of the item.
+    texts: dict[str, ItemText] = {}
     tasks: dict[str, set[str]] = defaultdict(set)
     for name, record in zip(merged.names, records, strict=True):
         tasks[name].add(record.task)
         if record.text is not None:
-            shown[name][id(record.text)] += 1
-            texts[id(record.text)] = record.text
+            mark = repr(record.text)
+            shown[name][mark] += 1
+            texts.setdefault(mark, record.text)
     items = dict(given)
     for name in sorted(set(merged.names) - set(given)):
         if not shown[name]:

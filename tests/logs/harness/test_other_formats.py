@@ -314,3 +314,10 @@ def test_logs_with_holes_never_raise_anything_else(tmp_path: Path, junk: dict[st
     log = {"version": 2, "status": "success", "eval": {"model": "m", "task": None, "dataset": 7}, **junk}
     with pytest.raises(InputError):
         load_responses([write_json(tmp_path / "log.json", log)])
+
+
+def test_the_document_names_every_format_and_what_is_unverified() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "importing.md").read_text(encoding="utf-8")
+    for each in known_formats()[0]:
+        (line,) = [line for line in text.splitlines() if line.startswith(f"| `{each.name}` |")]
+        assert ("**unverified**" in line) is not each.verified
