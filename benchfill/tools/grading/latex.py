@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 __all__ = ["ROW_END", "balanced", "canonical_math", "unwrap_text"]
 
 LONGEST_MATH = 3000
 
+# Words and numbers only: nothing for any rule below to change.
+_PLAIN = re.compile(r"(?:(?!\*\*|\+/-|inf|oo)[\w\s.,:;!?%()'\"+*/=<>|^-])*", re.ASCII | re.IGNORECASE)
 ROW_END = "⏎"  # the double backslash of a matrix, kept apart from the backslash of commands
 _ROW_END = re.compile(r"\\\\(?:\s*\[[^\[\]]{1,12}\])?(?![a-zA-Z(\[{}|])|\\\\(?=\s*[\w{(\[])|\\cr(?![a-zA-Z])")
 _SPACES = re.compile(
@@ -68,12 +71,15 @@ _CURRENCY = re.compile(r"(?:\b(?:US|AU|CA|NZ|HK)\s?)?\\?\$|[€£¥₹₽₩₪�
 _THOUSANDS_BRACES = re.compile(r"(?<=\d)\s*(?:\{,\}|,\\!|\\,|,\\,|\{\\,\}|\\!,\\!|\\!,)\s*(?=\d{3}(?!\d))")
 
 
+@lru_cache(maxsize=1024)
 def canonical_math(text: str) -> str:
     """Mathematical text without delimiters, currency, spacing and size commands, in one spelling.
 
     Text commands are unwrapped, so units and words stay readable behind the value.
     """
     text = text[:LONGEST_MATH]
+    if _PLAIN.fullmatch(text):
+        return re.sub(r"\s+", " ", text).strip()
     text = _ROW_END.sub(f" {ROW_END} ", text)
     text = _THOUSANDS_BRACES.sub(",", text)
     text = re.sub(r"\\[()\[\]]|\$\$", " ", text)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
 from typing import Literal
 
 from benchfill.tools.grading.mathtext import MathTextError, Node, parse_canonical
@@ -35,6 +37,7 @@ COMPOUND = re.compile(
     r"(?P<large>\d[\d,.]*)\s*(?P<unit>[^\W\d_]{1,12})\s*,?\s*(?:and\s+)?"
     r"(?P<small>\d[\d,.]*)\s*(?P<smaller>[^\W\d_]{1,12})(?![^\W_])"
 )
+_INTEGER = re.compile(r"-?\d{1,30}", re.ASCII)
 _DECIMAL = re.compile(r"^-?(?:\d+|\d{1,3}(?:,\d{3})+)?\.(\d+)$")
 _DECIMAL_COMMA = re.compile(r"^-?(?:\d{1,3}(?:\.\d{3})+,\d+|\d+,(?:\d{1,2}|\d{4,}))$")
 _SPACED = re.compile(r"^-?\d{1,3}(?:[ '_]\d{3})+(?:\.\d+)?$")
@@ -66,6 +69,7 @@ class Value:
     digits: int = 0
 
 
+@lru_cache(maxsize=4096)
 def read_value(text: str, *, units: Literal["first", "last", "none"] = "last") -> Value | None:
     """Read canonical mathematical text that is one value and nothing else.
 
@@ -142,6 +146,9 @@ def _is_unit(text: str) -> bool:
 
 
 def _bare(text: str) -> Value | None:
+    if _INTEGER.fullmatch(text):
+        number: Node = ("num", Fraction(int(text.lstrip("-"))))
+        return Value(text, ("neg", number) if text[0] == "-" else number)
     if _SPACED.match(text):
         text = re.sub("[ '_]", "", text)
     try:
