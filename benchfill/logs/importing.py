@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchfill.calibration.response_log import ResponseLog
 from benchfill.errors import InputError
@@ -72,6 +73,11 @@ class Imported:
     items: tuple[Item, ...]
     answers: Mapping[tuple[str, str], Sequence[Answer]]
     report: ImportReport
+
+    def guessing(self) -> NDArray[np.float64]:
+        """Chance of a blind guess by item of ``log``, shape (items,): 0 where the log does not show options."""
+        rates = {item.id: item.guessing for item in self.items}
+        return np.array([rates.get(item, 0.0) for item in self.log.items])
 
 
 @dataclass

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchfill.errors import InputError
 from benchfill.logs.harness.record import LogFormat
-from benchfill.logs.harness.registry import detect_format
+from benchfill.logs.harness.registry import detect_format, named_format
 from benchfill.logs.harness.source import Source
 
 __all__ = ["content_mark", "find_logs"]
@@ -24,6 +24,9 @@ def find_logs(
             raise InputError(f"There is no file or folder {path}.", kind="missing_file", path=str(path))
         whole = Source(path)
         found = forced if forced and not whole.is_folder else detect_format(whole, formats)
+        if found is None and {".csv", ".tsv"} & set(path.suffixes):
+            # The reader of tables says best what is wrong with one.
+            found = named_format("table", formats)
         if found is None and not whole.is_folder:
             # Names what is wrong with it, when something is.
             _ = whole.text

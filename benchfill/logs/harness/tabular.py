@@ -73,10 +73,15 @@ class ItemFileFormat:
 
 
 def cell_records(file: ResponseFile, source: Source, context: ReadContext) -> Iterator[LogRecord]:
-    """One record a cell with answers, with its counts."""
+    """One record a cell with answers, with its counts; a model or item without any keeps its place by a missing one."""
     for note in file.notes:
         context.note(f"{source.shown}: {note}")
     log = file.log
     for row, column in np.argwhere(log.attempts > 0).tolist():
         counts = int(log.correct[row, column]), int(log.attempts[row, column])
         yield LogRecord(log.models[row], log.items[column], {}, counts=counts)
+    silent_items = np.flatnonzero(~np.any(log.attempts, axis=0)).tolist()
+    silent_models = np.flatnonzero(~np.any(log.attempts, axis=1)).tolist()
+    empty = [(0, column) for column in silent_items] + [(row, 0) for row in silent_models]
+    for row, column in dict.fromkeys(empty):
+        yield LogRecord(log.models[row], log.items[column], {}, missing="no answer in the table")
