@@ -17,16 +17,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchfill.calibration.fit import fit_1pl
 from benchfill.calibration.measure import find_gaps
-from benchfill.calibration.redealing import Counts, Redealing
+from benchfill.calibration.power import simulated_power
 from benchfill.calibration.scale import minmax_scale
 from benchfill.logs.responses import read_responses
 
 LOG = Path("data", "matrices", "noises_highk_temp0.7__aime2024_cot", "responses_long.csv.gz")
-LEVEL, REDEALS = 0.05, 399
+LEVEL = 0.05
 
 
 @dataclass(frozen=True)
@@ -58,39 +57,14 @@ def experiment(
     found = []
     for k in attempts:
         rng = np.random.default_rng([seed, k])
-        rates = [
-            _power(places, scale.to_b(places), theta, (gap.lo, gap.hi), lift, k, simulations, rng)
-            for places in (z, filled)
-        ]
-        found.append(Powers((gap.lo, gap.hi), fit.models[chosen], k, *rates[0], *rates[1]))
+        rates = []
+        for places in (z, filled):
+            p = 1.0 / (1.0 + np.exp(scale.to_b(places) - theta))
+            inside = (places > gap.lo) & (places < gap.hi)
+            after = np.where(inside, np.minimum(1.0, p + lift), p)
+            rates += simulated_power(p, after, k, level=LEVEL, simulations=simulations, rng=rng)
+        found.append(Powers((gap.lo, gap.hi), fit.models[chosen], k, *rates))
     return found
-
-
-def _power(
-    z: NDArray[np.float64],
-    b: NDArray[np.float64],
-    theta: float,
-    gap: tuple[float, float],
-    lift: float,
-    attempts: int,
-    simulations: int,
-    rng: np.random.Generator,
-) -> tuple[float, float]:
-    p = 1.0 / (1.0 + np.exp(b - theta))
-    inside = (z > gap[0]) & (z < gap[1])
-    after = np.where(inside, np.minimum(1.0, p + lift), p)
-    rejected = np.zeros(2)
-    for _ in range(simulations):
-        asked = np.full((z.size, 1), attempts)
-        test = Redealing(
-            Counts(rng.binomial(asked, p[:, None]), asked, rng.binomial(asked, after[:, None]), asked)
-        )
-        drawn = test.redeal(rng, REDEALS)
-        for index, statistic in enumerate((test.mean_statistic, test.scan_statistic)):
-            reached = test.at_least(statistic(drawn), statistic(test.gains)).sum()
-            rejected[index] += (1 + reached) / (1 + REDEALS) <= LEVEL
-    mean, scan = (rejected / simulations).tolist()
-    return mean, scan
 
 
 def main() -> None:

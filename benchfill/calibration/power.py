@@ -26,6 +26,7 @@ __all__ = [
     "WorstCase",
     "attempts_needed",
     "items_needed",
+    "simulated_power",
     "smallest_width",
     "worst_case",
 ]
@@ -173,6 +174,34 @@ def attempts_needed(
     return _first_reaching(lambda attempts: worst_case(design, width, attempts), numbers, wanted, progress)
 
 
+def simulated_power(
+    before: Array, after: Array, attempts: int, *, level: float, simulations: int, rng: np.random.Generator
+) -> tuple[float, float]:
+    """Share of simulated pairs of logs in which the mean test and the scan reject.
+
+    Parameters
+    ----------
+    before, after
+        Shape (items,), in the order of the axis: success probabilities.
+    """
+    # As many re-deals as make twenty of them the level; fewer lose power where few p-values are possible.
+    redeals = int(np.ceil(20.0 / level)) - 1
+    rejected = np.zeros(2, dtype=np.int64)
+    done = 0
+    while done < simulations:
+        size = min(simulations - done, max(1, _CHUNK // (redeals * before.size)))
+        asked = np.full((size, before.size, 1), attempts)
+        first, second = (rng.binomial(attempts, p[:, None], asked.shape) for p in (before, after))
+        test = Redealing(Counts(first, asked, second, asked))
+        drawn = test.redeal(rng, redeals)
+        for index, statistic in enumerate((test.mean_statistic, test.scan_statistic)):
+            reached = test.at_least(statistic(drawn), statistic(test.gains)).sum(axis=0)
+            rejected[index] += int(((1 + reached) / (1 + redeals) <= level + 1e-12).sum())
+        done += size
+    mean, scan = (rejected / simulations).tolist()
+    return mean, scan
+
+
 def items_needed(z: ArrayLike, width: float) -> int:
     """Least number of items to add so that no stretch of this width is without one."""
     gaps = find_gaps(z)
@@ -247,27 +276,16 @@ def _least_favourable(design: Design, width: float, attempts: int) -> list[_Stre
 
 
 def _simulate(design: Design, stretch: _Stretch, attempts: int) -> tuple[float, float]:
-    """Share of simulated pairs of logs in which the mean test and the scan reject."""
-    # As many re-deals as make twenty of them the level; fewer lose power where few p-values are possible.
-    redeals = int(np.ceil(20.0 / design.level)) - 1
     after = design.success.copy()
     after[stretch.start : stretch.stop] = np.minimum(1.0, after[stretch.start : stretch.stop] + design.lift)
-    rng = np.random.default_rng([design.seed, stretch.start, stretch.stop, attempts])
-    rejected = np.zeros(2, dtype=np.int64)
-    done = 0
-    while done < design.simulations:
-        size = min(design.simulations - done, max(1, _CHUNK // (redeals * design.z.size)))
-        shape = (size, design.z.size, 1)
-        asked = np.full(shape, attempts)
-        first, second = (rng.binomial(attempts, p[:, None], shape) for p in (design.success, after))
-        test = Redealing(Counts(first, asked, second, asked))
-        drawn = test.redeal(rng, redeals)
-        for index, statistic in enumerate((test.mean_statistic, test.scan_statistic)):
-            reached = test.at_least(statistic(drawn), statistic(test.gains)).sum(axis=0)
-            rejected[index] += int(((1 + reached) / (1 + redeals) <= design.level + 1e-12).sum())
-        done += size
-    mean, scan = (rejected / design.simulations).tolist()
-    return mean, scan
+    return simulated_power(
+        design.success,
+        after,
+        attempts,
+        level=design.level,
+        simulations=design.simulations,
+        rng=np.random.default_rng([design.seed, stretch.start, stretch.stop, attempts]),
+    )
 
 
 def _first_reaching(
