@@ -58,20 +58,21 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
 
 
 def copy_after_the_fit(finished: Finished, home: Path) -> Path:
-    """A home whose run has its scale and plan, and nothing of the search yet."""
+    """A home whose run has its scale and plan, and nothing of the search yet.
+
+    Its tolerance is wide, so that a search takes seconds; the uninterrupted run to compare with is `coarse`.
+    """
     source, target = finished.home / "runs" / RUN, home / "runs" / RUN
     target.mkdir(parents=True)
     shutil.copy(source / "world.json", target)
-    with (
-        sqlite3.connect(source / "memory.sqlite") as original,
-        sqlite3.connect(target / "memory.sqlite") as copy,
-    ):
+    original, copy = sqlite3.connect(source / "memory.sqlite"), sqlite3.connect(target / "memory.sqlite")
+    with copy:
         original.backup(copy)
         for table in SEARCHED:
             copy.execute(f"DELETE FROM {table}")  # noqa: S608
         copy.execute("DELETE FROM estimates WHERE source = 'online'")
         copy.execute("DELETE FROM items WHERE origin = 'candidate'")
-        copy.execute("UPDATE gaps SET status = 'open', accepted = NULL, rounds = 0")
+        copy.execute("UPDATE gaps SET status = 'open', accepted = NULL, rounds = 0, tolerance = 0.03")
         copy.execute("UPDATE runs SET status = 'prepared', summary = NULL")
     copy.close()
     original.close()
@@ -81,3 +82,13 @@ def copy_after_the_fit(finished: Finished, home: Path) -> Path:
 @pytest.fixture
 def unsearched(finished: Finished, tmp_path: Path) -> Path:
     return copy_after_the_fit(finished, tmp_path / "home")
+
+
+@pytest.fixture(scope="session")
+def coarse(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    """A run with a wide tolerance, uninterrupted."""
+    home = copy_after_the_fit(finished, tmp_path_factory.mktemp("coarse") / "home")
+    result = call(home, "resume", RUN, "--json")
+    return Finished(
+        home, result.returncode, [json.loads(line) for line in result.stdout.splitlines()], result.stderr
+    )

@@ -8,9 +8,12 @@ import itertools
 import json
 import random
 import re
+import shutil
 import signal
+import socket
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -98,32 +101,48 @@ def worked(chain: Chain) -> int:
     return value
 
 
-def test_killed_three_times_it_ends_with_the_same_bytes(finished: Finished, unsearched: Path):
+def test_killed_three_times_it_ends_with_the_same_bytes(coarse: Finished, unsearched: Path):
     outcome = kill_and_resume(
         unsearched,
         RUN,
         command("resume", RUN),
         kills=3,
-        horizon=12.0,
+        horizon=9.0,
         rng=random.Random(7),
     )
-    assert outcome.export == export(finished.home, RUN)
+    assert outcome.kills == 3
+    assert outcome.export == export(coarse.home, RUN)
     assert outcome.repeated <= CONCURRENCY * outcome.kills
 
 
+@contextlib.contextmanager
+def running(
+    home: Path, *, until: str, extra: dict[str, str] | None = None
+) -> Iterator[subprocess.Popen[str]]:
+    """A resumed run that has just sent its first event of that name."""
+    with subprocess.Popen(
+        command("resume", RUN, "--json"),
+        env={**environment(home), **(extra or {})},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if json.loads(line)["event"] == until:
+                break
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
-def test_one_signal_ends_in_order_and_repeats_nothing(finished: Finished, unsearched: Path, signum: int):
-    process = subprocess.Popen(
-        command("resume", RUN, "--json"), env=environment(unsearched), stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    for line in process.stdout:
-        if json.loads(line)["event"] == "posterior":
-            break
-    sent = time.monotonic()
-    process.send_signal(signum)
-    rest = process.stdout.read()
-    assert process.wait(10) == 128 + signum
+def test_one_signal_ends_in_order_and_repeats_nothing(coarse: Finished, unsearched: Path, signum: int):
+    with running(unsearched, until="posterior") as process:
+        sent = time.monotonic()
+        process.send_signal(signum)
+        rest, _ = process.communicate(timeout=10)
+    assert process.returncode == 128 + signum
     assert time.monotonic() - sent < 5
     last = json.loads(rest.splitlines()[-1])
     assert (last["event"], last["resume"]) == ("interrupted", f"benchfill resume {RUN}")
@@ -131,24 +150,20 @@ def test_one_signal_ends_in_order_and_repeats_nothing(finished: Finished, unsear
     if signum == signal.SIGINT:
         again = call(unsearched, "resume", RUN, "--json")
         assert again.returncode == 0
-        assert export(unsearched, RUN) == export(finished.home, RUN)
+        assert export(unsearched, RUN) == export(coarse.home, RUN)
         assert requests_of(unsearched, RUN)[1] == 0
 
 
 def test_a_run_in_use_is_refused_and_a_second_signal_leaves_at_once(unsearched: Path):
-    process = subprocess.Popen(
-        command("resume", RUN, "--json"), env=environment(unsearched), stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    for line in process.stdout:
-        if json.loads(line)["event"] == "round_started":
-            break
-    second = call(unsearched, "resume", RUN)
-    assert second.returncode == 2
-    assert re.fullmatch(r"Error: Run reference is in use by another process\..*\n", second.stderr)
-    process.send_signal(signal.SIGINT)
-    process.send_signal(signal.SIGINT)
-    assert process.wait(3) == 130
+    with running(unsearched, until="round_started") as process:
+        second = call(unsearched, "resume", RUN)
+        assert second.returncode == 2
+        assert re.fullmatch(r"Error: Run reference is in use by another process\..*\n", second.stderr)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=3)
+    assert process.returncode == 130
 
 
 def test_a_finished_run_is_not_run_again(finished: Finished):
@@ -160,15 +175,13 @@ def test_a_finished_run_is_not_run_again(finished: Finished):
     assert requests_of(finished.home, RUN) == before
 
 
-def test_the_same_seed_again_costs_nothing(finished: Finished, unsearched: Path):
-    import shutil
-
-    shutil.copy(finished.home / "ledger.sqlite", unsearched)
+def test_the_same_seed_again_costs_nothing(coarse: Finished, unsearched: Path):
+    shutil.copy(coarse.home / "ledger.sqlite", unsearched)
     again = call(unsearched, "resume", RUN, "--json")
     assert again.returncode == 0
     totals = json.loads(again.stdout.splitlines()[-1])["totals"]
     assert totals["calls"] == 0
-    assert totals["from_ledger"] == finished.summary["totals"]["calls"]
+    assert totals["from_ledger"] == coarse.summary["totals"]["calls"]
     assert not (unsearched / "runs" / RUN / "requests.log").read_text()
 
 
@@ -199,30 +212,20 @@ def test_no_file_of_a_run_is_open_to_others(finished: Finished):
 
 def test_tracing_variables_send_nothing(unsearched: Path):
     """With tracing switched on by the environment, a listener at its address hears nothing."""
-    import socket
-
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(0.2)
         where = f"http://127.0.0.1:{listener.getsockname()[1]}"
         traced = {
-            **environment(unsearched),
             "LANGSMITH_TRACING": "true",
             "LANGCHAIN_TRACING_V2": "true",
             "LANGSMITH_API_KEY": "k",
             "LANGSMITH_ENDPOINT": where,
             "LANGCHAIN_ENDPOINT": where,
         }
-        process = subprocess.Popen(
-            command("resume", RUN, "--json"), env=traced, stdout=subprocess.PIPE, text=True
-        )
-        assert process.stdout is not None
+        with running(unsearched, until="posterior", extra=traced) as process:
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=10)
         heard = []
-        for line in process.stdout:
-            event = json.loads(line)
-            if event["event"] == "posterior":
-                break
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=10)
         with contextlib.suppress(TimeoutError):
             heard.append(listener.accept())
     assert heard == []
