@@ -77,7 +77,16 @@ def plan_table(gaps: Sequence[Row]) -> Table:
 def result_table(gaps: Sequence[Row]) -> Table:
     """What came of each gap."""
     table = _table(
-        "Result", "gap", "target", "item", "z", "90% interval", "expected deviation", "attempts", "status"
+        "Result",
+        "gap",
+        "target",
+        "item",
+        "z",
+        "90% interval",
+        "ML z",
+        "expected deviation",
+        "attempts",
+        "status",
     )
     for gap in gaps:
         table.add_row(
@@ -85,11 +94,19 @@ def result_table(gaps: Sequence[Row]) -> Table:
             number(gap["target"]),
             _text(gap["accepted"]),
             *_place(gap),
+            _ml(gap),
             deviation(gap["expected_deviation"]),
             f"{gap['attempts']:,}",
             _status(gap["status"]),
         )
     return table
+
+
+def _ml(gap: Row) -> str:
+    """The maximum-likelihood place; an item that has no maximum says so."""
+    if gap["accepted"] is None:
+        return "-"
+    return "none" if gap.get("z_ml") is None else number(gap["z_ml"])
 
 
 def coverage_table(before: Row, after: Row, oracle: Row) -> Table:

@@ -23,7 +23,7 @@ from benchfill.graph.rewrite import rewrite
 from benchfill.graph.search import Search
 from benchfill.graph.state import CandidateTask, SearchState
 
-__all__ = ["SearchGraph", "build_graph", "make_graph"]
+__all__ = ["SearchGraph", "build_graph", "compile_graph", "make_graph"]
 
 SearchGraph = CompiledStateGraph[SearchState, Search, SearchState, SearchState]
 
@@ -78,6 +78,11 @@ def build_graph() -> StateGraph[SearchState, Search, SearchState, SearchState]:
     return graph
 
 
-def make_graph(checkpointer: BaseCheckpointSaver[Any] | None = None) -> SearchGraph:
-    """Compile the graph; ``langgraph.json`` names this function."""
+def make_graph() -> SearchGraph:
+    """The compiled graph, as ``langgraph.json`` names it: LangGraph Server brings its own checkpoints."""
+    return compile_graph(None)
+
+
+def compile_graph(checkpointer: BaseCheckpointSaver[Any] | None) -> SearchGraph:
+    """Compile the graph over a place for its checkpoints."""
     return build_graph().compile(checkpointer=checkpointer, name="benchfill")

@@ -39,6 +39,7 @@ def calibrate(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
             z_mean=estimate.z,
             z_lo90=estimate.z_lo90,
             z_hi90=estimate.z_hi90,
+            z_ml=search.pool.z_ml(estimate),
             expected_deviation=estimate.expected_deviation,
             attempts=estimate.attempts,
         )

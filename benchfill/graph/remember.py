@@ -93,6 +93,7 @@ def gap_report(pool: Pool, gap: GapRow) -> dict[str, Any]:
         "z_mean": None if estimate is None else estimate.z,
         "z_lo90": None if estimate is None else estimate.z_lo90,
         "z_hi90": None if estimate is None else estimate.z_hi90,
+        "z_ml": None if estimate is None else pool.z_ml(estimate),
         "expected_deviation": None if estimate is None else estimate.expected_deviation,
         "attempts": attempts,
         "calls": calls,

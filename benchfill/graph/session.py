@@ -263,12 +263,12 @@ def _metered(meter: Meter, pool: Pool, emit: Emit, started: float) -> Iterator[N
 
 async def _drive(folder: RunFolder, search: Search) -> None:
     """Run the graph from its last checkpoint to the end of the line."""
-    from benchfill.graph.build import make_graph
+    from benchfill.graph.build import compile_graph
 
     if not search.pool.gaps():
         return
     async with open_checkpoints(folder.checkpoints) as saver:
-        graph = make_graph(saver)
+        graph = compile_graph(saver)
         # A search ends by its own rule; the step limit of the library must never be what ends it.
         config: RunnableConfig = {"configurable": {"thread_id": search.run}, "recursion_limit": 1_000_000_000}
         before = await graph.aget_state(config)

@@ -48,6 +48,7 @@ def accepted_items(pool: Pool) -> list[dict[str, Any]]:
                 "z": estimate.z,
                 "z_lo90": estimate.z_lo90,
                 "z_hi90": estimate.z_hi90,
+                "z_ml": pool.z_ml(estimate),
                 "b_logits": estimate.b,
                 "b_sd_logits": estimate.b_sd,
                 "expected_deviation": estimate.expected_deviation,

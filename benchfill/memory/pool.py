@@ -178,6 +178,13 @@ class Pool:
         """By item id, in the order of ids: the originals and every candidate that was calibrated."""
         return {row.item: row for row in self._rows(Estimate, "estimates", "ORDER BY item")}
 
+    def z_ml(self, estimate: Estimate) -> float | None:
+        """Where maximum likelihood alone puts an item; None where it has no maximum (all right, all wrong)."""
+        scale = self.scale()
+        if scale is None or estimate.b_ml is None:
+            return None
+        return (estimate.b_ml - scale.lo) / (scale.hi - scale.lo)
+
     # -- candidates ---------------------------------------------------------------------------------
 
     def save_candidate(self, candidate: Candidate, item: Item | None = None) -> None:
