@@ -11,7 +11,13 @@ from benchfill.tools.grading.comparison import readable
 from benchfill.tools.grading.declarations import Declaration, Declared
 from benchfill.tools.grading.latex import canonical_math
 from benchfill.tools.grading.phrases import Reading, last_number, read_phrase, read_quantity
-from benchfill.tools.grading.reading import first_statement, joined_math_spans, math_spans, undecorated
+from benchfill.tools.grading.reading import (
+    first_statement,
+    joined_math_spans,
+    math_spans,
+    text_lines,
+    undecorated,
+)
 from benchfill.tools.grading.words import clauses, plain_words, read_time, read_yes_no
 
 __all__ = ["Answer", "find_answer"]
@@ -148,7 +154,7 @@ def _undeclared(
     stripped = text.strip()
     if not stripped:
         return None
-    lines = [line for line in stripped.split("\n") if line.strip(" *_`#$-")]
+    lines = text_lines(stripped)
     last = lines[-1][-LONGEST_LINE:] if lines else stripped[-LONGEST_LINE:]
     if kind in ("text", "regex", "yesno"):
         return _undeclared_words(kind, stripped, last)

@@ -10,7 +10,7 @@ from benchfill.item import Item
 from benchfill.tools.grading.declarations import Declaration, Declared
 from benchfill.tools.grading.evaluation import TooLarge, exact
 from benchfill.tools.grading.latex import canonical_math, unwrap_text
-from benchfill.tools.grading.reading import first_statement, undecorated
+from benchfill.tools.grading.reading import first_statement, text_lines, undecorated
 from benchfill.tools.grading.values import read_value
 from benchfill.tools.grading.words import clauses, plain_words
 
@@ -124,7 +124,7 @@ def read_choice(text: str, declared: Declared, options: Options, *, several: boo
             weak = _indirect(content, options)
     if weak is not None or declared.empty_box:
         return weak
-    lines = [line for line in text.split("\n") if line.strip()]
+    lines = text_lines(text)
     labelled = {match.group("letter") for line in lines if (match := _LABEL.match(line))}
     for line in (lines[-1], lines[0]) if lines and len(labelled) < 2 else ():
         chosen = _direct(line, options, several) if len(line) < 300 else None

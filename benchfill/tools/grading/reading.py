@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["first_statement", "joined_math_spans", "math_spans", "undecorated"]
+__all__ = ["first_statement", "joined_math_spans", "math_spans", "text_lines", "undecorated"]
 
 _DECORATION = re.compile(r"\*\*|__|`+|(?<!\w)\*(?=\S)|(?<=\S)\*(?!\w)")
 _DISPLAY = re.compile(r"\s*(?:\$\$(.+?)\$\$|\\\[(.+?)\\\]|\\\((.+?)\\\))", re.DOTALL)
 _SENTENCE_END = re.compile(
-    r"\n|(?<!approx)(?<!\bca)[.!?](?=[\s\"')*\]}]|$)(?!\s*\d+\s*$)|(?<=[\u3040-\u9fff])[.;]"
+    r"\n|(?<!approx)(?<!\bca)(?<!\\)[.!?](?=[\s\"')*\]}]|$)(?!\s*\d+\s*$)|(?<=[\u3040-\u9fff])[.;]"
 )
 _MATH_SPAN = re.compile(
     r"\$\$.{1,600}?\$\$|(?<!\\)\$(?=[^\s$])[^$\n]{0,400}?(?<=[^\s$\\])\$(?!\d)|\\\(.{1,600}?\\\)|\\\[.{1,600}?\\\]"
@@ -34,6 +34,11 @@ def first_statement(content: str) -> str:
         if not any(start < end.start() < stop - 1 for start, stop in spans):
             return content[: end.start()]
     return content
+
+
+def text_lines(text: str) -> list[str]:
+    """Lines that hold more than marks and delimiters of formulas."""
+    return [line for line in text.split("\n") if not re.fullmatch(r"[\s*_`#$-]*|\s*\\[\[\]()]\s*", line)]
 
 
 def math_spans(text: str) -> list[str]:

@@ -75,7 +75,7 @@ def canonical_unit(text: str) -> Unit:
                 last = _NAMES.get(word) or _NAMES.get(word.removesuffix("s")) or _singular(word)
                 powers[last] = powers.get(last, 0) + sign * pending
                 pending = 1
-    return tuple(sorted((name, power) for name, power in powers.items() if power))
+    return tuple(sorted(powers.items()))
 
 
 def _singular(word: str) -> str:
