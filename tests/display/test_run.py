@@ -279,11 +279,12 @@ def test_colours_follow_no_color_and_force_color(monkeypatch: pytest.MonkeyPatch
     assert "\x1b[32m" not in shown("plain", [event])[1]
 
 
-def test_result_shows_gaps_coverage_totals_and_export() -> None:
+def test_result_shows_gaps_coverage_totals_and_export(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "110")
     stdout = shown("plain", recorded())[0]
     lines = [re.sub(r" {2,}", "  ", line.strip()) for line in stdout.splitlines()]
-    assert "1  0.420  g1-r1-c2  0.419  [0.399, 0.439]  0.0081  1,536  filled" in lines
-    assert "2  0.730  -  -  -  -  1,536  unfilled" in lines
+    assert "1  0.420  g1-r1-c2  0.419  [0.399, 0.439]  none  0.0081  1,536  filled" in lines
+    assert "2  0.730  -  -  -  -  -  1,536  unfilled" in lines
     # (0.54 - 0.45) / (0.54 - 0.36) of the oracle's reduction; none where the oracle cannot reduce it.
     assert "top-3 gap sum  0.540  0.450  0.360  50.0%" in lines
     assert "Max Gap  0.180  0.180  0.180  -" in lines
