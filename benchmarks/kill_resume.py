@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,7 +36,7 @@ class Outcome:
     moments: tuple[float, ...]
 
 
-def benchfill(home: Path, *arguments: str) -> list[str]:
+def benchfill(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "benchfill", *arguments]
 
 
@@ -46,7 +47,7 @@ def environment(home: Path) -> dict[str, str]:
 def export(home: Path, run: str) -> bytes:
     out = home / "export.jsonl"
     subprocess.run(
-        benchfill(home, "export", run, "--out", str(out)),
+        benchfill("export", run, "--out", str(out)),
         env=environment(home),
         check=True,
         capture_output=True,
@@ -62,24 +63,17 @@ def requests_of(home: Path, run: str) -> tuple[int, int]:
 
 
 def kill_and_resume(
-    home: Path,
-    run: str,
-    first: list[str],
-    *,
-    kills: int,
-    horizon: float,
-    rng: random.Random,
-    patience: float = 600.0,
+    home: Path, run: str, first: list[str], *, moments: Sequence[float], patience: float = 600.0
 ) -> Outcome:
-    """Start with ``first``, kill it ``kills`` times, resume it each time, at last to its end.
+    """Start with ``first``, kill it at each of the moments, resume it each time, at last to its end.
 
     Parameters
     ----------
-    horizon
-        Seconds after a start within which a kill comes, uniformly; a run that ends earlier was not killed.
+    moments
+        Seconds after each start; a run that ends before its moment was not killed, and was the last one.
     """
-    command, moments = first, []
-    while True:
+    command, kept = first, []
+    for moment in (*moments, patience):
         process = subprocess.Popen(
             command,
             env=environment(home),
@@ -87,25 +81,32 @@ def kill_and_resume(
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
-        moment = rng.uniform(0.2, horizon) if len(moments) < kills else patience
         try:
             _, said = process.communicate(timeout=moment)
         except subprocess.TimeoutExpired:
-            if len(moments) >= kills:
-                process.kill()
-                raise
             os.kill(process.pid, signal.SIGKILL)
             process.communicate()
-            moments.append(moment)
+            kept.append(moment)
             # Killed before there was anything: what is not there cannot be resumed, it is started.
-            started = (home / "runs" / run / "memory.sqlite").exists()
-            command = benchfill(home, "resume", run) if started else first
+            started = (home / "runs" / run).exists()
+            command = benchfill("resume", run) if started else first
             continue
         if process.returncode not in (0, 4):
             raise RuntimeError(f"the run ended with {process.returncode}: {said.decode()[-2000:]}")
         break
+    else:
+        raise RuntimeError(f"the run did not end within {patience:.0f} s")
     total, repeated = requests_of(home, run)
-    return Outcome(export(home, run), total, repeated, len(moments), tuple(moments))
+    return Outcome(export(home, run), total, repeated, len(kept), tuple(kept))
+
+
+def random_moments(rng: random.Random, kills: int, took: float) -> list[float]:
+    """One kill in the first third (imports and fit), one that leaves the fit behind, the others within a short while.
+
+    A start alone takes some seconds: with all moments drawn over the whole run, few kills would be needed to end it.
+    """
+    early, late = rng.uniform(0.2, took / 3), rng.uniform(took / 3, took / 2)
+    return [early, late, *(rng.uniform(1.0, took / 5) for _ in range(kills - 2))][:kills]
 
 
 def main() -> None:
@@ -120,9 +121,7 @@ def main() -> None:
         run = ["run", "--gaps", "3", "--seed", str(options.seed), "--name", "kill", "--json"]
         plain_home, killed_home = Path(folder, "plain"), Path(folder, "killed")
         began = time.monotonic()
-        subprocess.run(
-            benchfill(plain_home, *run), env=environment(plain_home), check=True, stdout=subprocess.DEVNULL
-        )
+        subprocess.run(benchfill(*run), env=environment(plain_home), check=True, stdout=subprocess.DEVNULL)
         took = time.monotonic() - began
         plain = export(plain_home, "kill")
         total, repeated = requests_of(plain_home, "kill")
@@ -130,10 +129,8 @@ def main() -> None:
         outcome = kill_and_resume(
             killed_home,
             "kill",
-            benchfill(killed_home, *run),
-            kills=options.kills,
-            horizon=took / 2,
-            rng=rng,
+            benchfill(*run),
+            moments=random_moments(rng, options.kills, took),
         )
         print("kills at seconds after a start:", " ".join(f"{moment:.1f}" for moment in outcome.moments))
         print(

@@ -102,14 +102,9 @@ def worked(chain: Chain) -> int:
 
 
 def test_killed_three_times_it_ends_with_the_same_bytes(coarse: Finished, unsearched: Path):
-    outcome = kill_and_resume(
-        unsearched,
-        RUN,
-        command("resume", RUN),
-        kills=3,
-        horizon=9.0,
-        rng=random.Random(7),
-    )
+    draw = random.Random(7)
+    moments = [draw.uniform(3.0, 9.0) for _ in range(3)]
+    outcome = kill_and_resume(unsearched, RUN, command("resume", RUN), moments=moments)
     assert outcome.kills == 3
     assert outcome.export == export(coarse.home, RUN)
     assert outcome.repeated <= CONCURRENCY * outcome.kills
