@@ -9,7 +9,7 @@ from benchfill.calibration.collapsed import Collapsed
 from benchfill.calibration.difficulty import Sample
 from benchfill.calibration.gate import judge_fit
 from benchfill.calibration.grouping import ItemGroups
-from benchfill.calibration.mml import Mode, climb
+from benchfill.calibration.mml import Mode
 from benchfill.calibration.quadrature import place_nodes
 
 __all__ = ["sample_laplace", "smooth_weights"]
@@ -27,11 +27,10 @@ def sample_laplace(groups: ItemGroups, mode: Mode, *, seed: int) -> Sample:
     Parameters
     ----------
     mode
-        Where to climb from; the spread of the abilities is integrated out on the way.
+        Centre and shape of the proposals.
     seed
         Same seed, same draws.
     """
-    mode = climb(groups, mode.phi, None)
     theta, mu_b, sigma_b = mode.density.split(mode.phi)
     density = Collapsed(groups, place_nodes(groups, theta, mu_b, sigma_b, reach=mode.reach))
     generator = np.random.default_rng(seed)
@@ -72,6 +71,8 @@ def smooth_weights(log_weight: Array) -> tuple[Array, float]:
     order = np.argsort(weight, kind="stable")
     cut = weight[order[-tail - 1]]
     excess = weight[order[-tail:]] - cut
+    if not excess[0] > 0.0:  # no tail to speak of: equal weights
+        return weight / weight.sum(), 0.0
     k, scale = _fit_pareto(excess)
     rank = (np.arange(tail) + 0.5) / tail
     smoothed = cut + (

@@ -16,7 +16,7 @@ from benchfill.calibration.grouping import ItemGroups
 from benchfill.calibration.quadrature import Reach, place_nodes
 from benchfill.errors import BenchfillError
 
-__all__ = ["Mode", "climb", "find_mode"]
+__all__ = ["Mode", "find_mode"]
 
 Array = NDArray[np.float64]
 
@@ -62,7 +62,7 @@ def find_mode(groups: ItemGroups) -> Mode:
     """
     phi, log_spread = _rough_start(groups), 0.0
     for _ in range(_ROUNDS):
-        mode = climb(groups, phi, log_spread)
+        mode = _climb(groups, phi, log_spread)
         abilities = mode.phi.size - 2
         square = float(mode.phi[:-2] @ mode.phi[:-2] + np.trace(mode.covariance[:-2, :-2]))
         before, phi, log_spread = log_spread, mode.phi, _best_log_spread(abilities, square, log_spread)
@@ -71,14 +71,8 @@ def find_mode(groups: ItemGroups) -> Mode:
     return mode
 
 
-def climb(groups: ItemGroups, phi: Array, log_spread: float | None) -> Mode:
-    """Newton's method on the collapsed posterior from phi; the spread fixed, or integrated out when None.
-
-    Raises
-    ------
-    BenchfillError
-        It did not converge.
-    """
+def _climb(groups: ItemGroups, phi: Array, log_spread: float) -> Mode:
+    """Newton's method on the collapsed posterior from phi, given the log of the abilities' spread."""
     density = _density_at(groups, phi, log_spread)
     value, gradient = density.value_and_gradient(phi)
     for _ in range(_STEPS):
@@ -114,7 +108,7 @@ def _best_log_spread(abilities: int, square: float, x: float) -> float:
     return x
 
 
-def _density_at(groups: ItemGroups, phi: Array, log_spread: float | None) -> Collapsed:
+def _density_at(groups: ItemGroups, phi: Array, log_spread: float) -> Collapsed:
     theta = zero_sum_basis(groups.designs.shape[1]) @ phi[:-2]
     nodes = place_nodes(groups, theta, float(phi[-2]), float(np.exp(phi[-1])))
     return Collapsed(groups, nodes, log_spread)

@@ -14,7 +14,8 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,8 +35,9 @@ __all__ = ["CHAINS", "import_pymc", "quadrature_error", "sample_nuts"]
 Array = NDArray[np.float64]
 
 CHAINS = 4
-_WARM_UP = 250
-_BLOCK = 125  # draws of each chain between two looks at the gate
+_WARM_UP = 150
+_FIRST_DRAWS = 250  # of each chain, before the first look at the gate
+_BLOCK = 125  # between two looks
 _MOST_DRAWS = 5000  # of each chain
 _TARGETS = (0.8, 0.95, 0.99)  # acceptance; the next one is tried where transitions diverged
 _QUADRATURE_LIMIT = 0.01  # log-likelihood of a group
@@ -74,6 +76,18 @@ def import_pymc() -> Any:
         return pymc
 
 
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Any failure inside PyMC becomes one line."""
+    try:
+        yield
+    except Exception as error:
+        reason = " ".join(str(error).split())[:200]
+        raise BenchfillError(
+            f"PyMC's sampler failed: {type(error).__name__}: {reason}", "Use the engine laplace."
+        ) from error
+
+
 class _Chain:
     """One chain of `pymc.NUTS` over whitened parameters."""
 
@@ -93,7 +107,7 @@ class _Chain:
             _extra_vars_shared={},
             dtype="float64",
         )
-        with pymc.Model():
+        with _readable(), pymc.Model():
             x = pymc.Flat("x", shape=density.dimension)
             self._step = pymc.NUTS(
                 [x],
@@ -109,10 +123,11 @@ class _Chain:
     def draw(self, count: int) -> Array:
         """The next draws, shape (count, models + 1)."""
         found = np.empty((count, self._mode.phi.size))
-        for row in range(count):
-            self._point, stats = self._step.step(self._point)
-            found[row] = self._mode.phi + self._mode.factor @ self._point["x"]
-            self.divergences += bool(stats[0]["diverging"])
+        with _readable():
+            for row in range(count):
+                self._point, stats = self._step.step(self._point)
+                found[row] = self._mode.phi + self._mode.factor @ self._point["x"]
+                self.divergences += bool(stats[0]["diverging"])
         return found
 
     def end_warm_up(self) -> None:
@@ -143,10 +158,7 @@ def sample_nuts(
     pymc = import_pymc()
     seeds = np.random.SeedSequence(seed).spawn(len(_TARGETS))
     for accept, each in zip(_TARGETS, seeds, strict=True):
-        try:
-            found = _sample_once(pymc, groups, mode, each, accept, progress)
-        except pymc.exceptions.SamplingError as error:
-            raise BenchfillError("The sampler could not start: the log density is not finite.") from error
+        found = _sample_once(pymc, groups, mode, each, accept, progress)
         if not found.gate.divergences:
             break
     return found
@@ -170,7 +182,8 @@ def _sample_once(
         chains, last = _warm_up(pymc, coarse, mode, [each.spawn(1)[0] for each in seeds], accept, progress)
     draws = np.empty((CHAINS, 0, mode.phi.size))
     while True:
-        draws = np.concatenate([draws, np.stack([chain.draw(_BLOCK) for chain in chains])], axis=1)
+        count = _BLOCK if draws.size else _FIRST_DRAWS
+        draws = np.concatenate([draws, np.stack([chain.draw(count) for chain in chains])], axis=1)
         theta = draws[:, :, :-2] @ coarse.basis.T
         watched = np.concatenate([theta, draws[:, :, -2:]], axis=2)
         rhat, ess = float(split_rhat(watched).max()), float(bulk_ess(watched).min())
