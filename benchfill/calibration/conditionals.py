@@ -71,6 +71,15 @@ class GivenDraw:
         value = below[cell] + share * (above[cell] - below[cell]) - bend[cell] * share * (1.0 - share)
         return np.asarray(np.clip(value, 0.0, 1.0))
 
+    def sd(self) -> Array:
+        """Standard deviation of every item's difficulty: shape (items,), logits."""
+        weight, nodes, start = self._given.weight, self._given.b, self._start
+        mean = np.add.reduceat(weight * nodes, start)
+        square = np.add.reduceat(
+            weight * (nodes - mean.repeat(np.diff(start, append=nodes.size))) ** 2, start
+        )
+        return np.asarray(np.sqrt(square)[self._of_item])
+
     def draw(self, generator: np.random.Generator) -> Array:
         """One exact draw of every item's difficulty: shape (items,), logits."""
         weight, nodes, start, group = self._given.weight, self._given.b, self._start, self._of_item

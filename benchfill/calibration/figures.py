@@ -1,0 +1,169 @@
+"""The figures of a benchmark, of the estimates and of the true items.
+
+Estimates are blurred and shrunken pictures of the true difficulties, so a figure of the estimates is not an estimate
+of the figure: with one attempt a model the Max Gap of the point estimates lies outside its own posterior interval.
+Both are reported: the point figure, as the source paper defines it, and the posterior of the figure of the true item
+set, over exact draws of all difficulties together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain, islice, repeat
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchfill.calibration.conditionals import Conditionals, conditionals_of
+from benchfill.calibration.fit import Fit
+from benchfill.calibration.measure import max_gap, top_k_gap_sum
+from benchfill.calibration.response_log import ResponseLog
+from benchfill.calibration.scale import Scale, pool_scale
+from benchfill.calibration.targets import Target, Uniform, distance
+
+__all__ = ["SHAPE_LIMIT", "BenchmarkFigures", "Figure", "FigureSet", "benchmark_figures", "item_sets"]
+
+Array = NDArray[np.float64]
+
+_TOP = 5
+_DRAWS = 400
+SHAPE_LIMIT = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure, in z.
+
+    Parameters
+    ----------
+    point
+        Of the point estimates.
+    median, lo90, hi90
+        Posterior of the figure of the true item set.
+    """
+
+    point: float
+    median: float
+    lo90: float
+    hi90: float
+
+
+@dataclass(frozen=True, slots=True)
+class FigureSet:
+    """The figures of one set of items on one axis.
+
+    Parameters
+    ----------
+    items
+        ``all`` or ``uncensored``.
+    n_items
+        How many those are.
+    scale
+        Name of the axis.
+    target
+        Name of the target of ``ddm``.
+    ddm, max_gap, top5_sum
+        Distance to the target, widest gap, sum of the five widest. Places outside [0, 1] are kept for the first and
+        clipped for the others.
+    """
+
+    items: str
+    n_items: int
+    scale: str
+    target: str
+    ddm: Figure
+    max_gap: Figure
+    top5_sum: Figure
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkFigures:
+    """What a report shows.
+
+    Parameters
+    ----------
+    sets
+        All items on the frozen axis; without the censored ones on the same axis; all items on the ``pool`` axis,
+        whose anchors no censored item can set. A set without items is left out.
+    n_censored
+        Items that every model always or never solved.
+    draws
+        Of the posterior; 1 under ``mml``, where abilities count as known and the intervals are too narrow.
+    blur
+        Median over the uncensored items of the posterior sd of b over sigma_b.
+    shape_dependent
+        ``blur > SHAPE_LIMIT``: the intervals hold where difficulties follow a normal distribution, and depend on that.
+    """
+
+    sets: tuple[FigureSet, ...]
+    n_censored: int
+    draws: int
+    blur: float
+    shape_dependent: bool
+
+
+def benchmark_figures(
+    fit: Fit,
+    log: ResponseLog,
+    scale: Scale,
+    *,
+    target: Target | None = None,
+    draws: int = _DRAWS,
+    seed: int = 0,
+) -> BenchmarkFigures:
+    """Figures of the point estimates, and posterior median and 90 % interval of those of the true item set.
+
+    Parameters
+    ----------
+    fit, log
+        A fit and the log it was fitted to.
+    scale
+        The frozen axis.
+    target
+        None is uniform.
+    draws
+        Item sets, each under another of the fit's draws; under ``mml`` all under its estimate.
+    seed
+        Same seed, same figures.
+    """
+    measure = Uniform() if target is None else target
+    every = np.ones(len(fit.items), dtype=bool)
+    plans = [("all", every, scale), ("uncensored", ~fit.censored, scale)]
+    if scale.name != "pool":
+        plans.append(("all", every, pool_scale(fit)))
+    plans = [plan for plan in plans if plan[1].any()]
+    conditionals = conditionals_of(fit, log, draws=draws)
+    sampled = np.array(
+        [
+            [_figures(b[chosen], axis, measure) for _, chosen, axis in plans]
+            for b in item_sets(conditionals, draws, seed)
+        ]
+    )
+    sets = []
+    for at, (items, chosen, axis) in enumerate(plans):
+        point = _figures(fit.b[chosen], axis, measure)
+        lo, median, hi = np.quantile(sampled[:, at], [0.05, 0.5, 0.95], axis=0)
+        figures = [Figure(*map(float, each)) for each in zip(point, median, lo, hi, strict=True)]
+        sets.append(FigureSet(items, int(chosen.sum()), axis.name, measure.name, *figures))
+    blur = _blur(fit, conditionals)
+    return BenchmarkFigures(tuple(sets), int(fit.censored.sum()), len(conditionals), blur, blur > SHAPE_LIMIT)
+
+
+def item_sets(conditionals: Conditionals, draws: int, seed: int) -> Iterator[Array]:
+    """Draws of the true difficulties of all items: shape (items,) each, logits."""
+    generator = np.random.default_rng(seed)
+    for given in islice(chain.from_iterable(repeat(conditionals)), draws):
+        yield given.draw(generator)
+
+
+def _blur(fit: Fit, conditionals: Conditionals) -> float:
+    """Median over the uncensored items of the posterior sd of b over sigma_b; over all where none is uncensored."""
+    given = next(iter(conditionals))
+    chosen = fit.censored if fit.censored.all() else ~fit.censored
+    return float(np.median(given.sd()[chosen]) / given.sigma_b)
+
+
+def _figures(b: Array, axis: Scale, target: Target) -> tuple[float, float, float]:
+    z = np.asarray(axis.to_z(np.sort(b)))  # sorted once: sorting what is sorted is cheap
+    return distance(z, target), max_gap(z), top_k_gap_sum(z, _TOP)
