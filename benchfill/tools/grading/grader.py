@@ -81,15 +81,18 @@ class Grader:
         finish_reason
             ``length`` when the response was cut: then only a complete statement counts.
         """
+        try:
+            return await self._graded(item, response, cut=finish_reason == "length")
+        except Exception as error:  # a fault of the grader is never a wrong answer
+            return _failed(error)
+
+    async def _graded(self, item: Item, response: str, *, cut: bool) -> Grade:
         final = final_text(response, cut_run_on=self.settings.cut_run_on)
         if final.open_thinking:
             return Grade("no_answer", None, "the reasoning was never closed")
         if not final.text.strip():
-            return Grade(
-                "no_answer",
-                None,
-                "no text outside of the reasoning" if response.strip() else "empty response",
-            )
+            reason = "no text outside of the reasoning" if response.strip() else "empty response"
+            return Grade("no_answer", None, reason)
         kind = self.kind(item)
         join = self.settings.join_boxes and kind in _SEVERAL_PARTS
         declared = find_declarations(final.text, join_boxes=join)
@@ -98,7 +101,6 @@ class Grader:
                 return Grade("no_answer", None, "the last box was never closed")
             box = Declaration("box", declared.unclosed, len(final.text))
             declared = Declared((*declared.declarations, box), False, None)
-        cut = finish_reason == "length"
         if kind in ("mcq", "mcq-multi"):
             return self._choice(item, kind, final.text, declared, cut)
         keys = _keys(item)
@@ -110,13 +112,18 @@ class Grader:
             undeclared=self.settings.undeclared == "last_value" and not cut,
         )
         if answer is None:
-            return Grade(
-                "no_answer", None, "cut before an answer was stated" if cut else "no answer was found"
-            )
+            reason = "cut before an answer was stated" if cut else "no answer was found"
+            return Grade("no_answer", None, reason)
         return await self._against(item, kind, keys, answer)
 
     async def equivalent(self, item: Item, answer: str) -> Grade:
         """Grade a bare answer, as a judge submits it, against the key."""
+        try:
+            return await self._bare_graded(item, answer)
+        except Exception as error:  # as above
+            return _failed(error)
+
+    async def _bare_graded(self, item: Item, answer: str) -> Grade:
         kind = self.kind(item)
         text = key_text(answer)
         if not text.strip():
@@ -229,6 +236,10 @@ class Grader:
             side = "key" if key_unreadable else "answer"
             return Grade("ungraded", answer, f"the {side} cannot be read as this type of answer")
         return _verdict(outcome == "equal", answer)
+
+
+def _failed(error: Exception) -> Grade:
+    return Grade("ungraded", None, f"the grader failed ({type(error).__name__})")
 
 
 def _undecided(a: Node, b: Node) -> bool:

@@ -21,6 +21,8 @@ __all__ = ["MathTextError", "Node", "parse_canonical", "parse_math"]
 Node = tuple[Any, ...]
 
 DEEPEST = 40
+# Every operation makes the tree one deeper at most; evaluation recurses through it.
+MOST_OPERATIONS = 150
 
 _ALIASES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}
 _MARKS = frozenset(
@@ -52,6 +54,7 @@ class _Parser:
     def __init__(self, tokens: list[tuple[str, str]]) -> None:
         self._tokens = tokens
         self._at = 0
+        self._operations = 0
 
     def peek(self, ahead: int = 0) -> tuple[str, str]:
         index = self._at + ahead
@@ -61,6 +64,12 @@ class _Parser:
         token = self.peek()
         self._at += 1
         return token
+
+    def _grown(self, node: Node) -> Node:
+        self._operations += 1
+        if self._operations > MOST_OPERATIONS:
+            raise MathTextError("too many operations")
+        return node
 
     def _accept(self, *values: str) -> bool:
         if self.peek() in [("symbol", value) for value in values]:
@@ -78,12 +87,12 @@ class _Parser:
         node = self._signed(depth)
         while True:
             if self._accept("+"):
-                node = ("add", node, self._signed(depth))
+                node = self._grown(("add", node, self._signed(depth)))
             elif self._accept("-"):
-                node = ("add", node, ("neg", self._signed(depth)))
+                node = self._grown(("add", node, ("neg", self._signed(depth))))
             elif self.peek() in (("command", "pm"), ("command", "mp")):
                 sign = 1 if self._take()[1] == "pm" else -1
-                node = ("add", node, ("pm", sign, self._product(depth)))
+                node = self._grown(("add", node, ("pm", sign, self._product(depth))))
             else:
                 return node
 
@@ -102,13 +111,13 @@ class _Parser:
         node = self._mixed(depth)
         while True:
             if self._accept("*"):
-                node = ("mul", node, self._factor_signed(depth))
+                node = self._grown(("mul", node, self._factor_signed(depth)))
             elif self._accept("/"):
-                node = ("div", node, self._factor_signed(depth))
+                node = self._grown(("div", node, self._factor_signed(depth)))
             elif self._starts_factor():
                 if self.peek()[0] in ("number", "repeating"):
                     raise MathTextError("two numbers side by side")
-                node = ("mul", node, self._factor(depth))
+                node = self._grown(("mul", node, self._factor(depth)))
             else:
                 return node
 
@@ -143,8 +152,10 @@ class _Parser:
         )
 
     def _factor_signed(self, depth: int) -> Node:
+        if depth > DEEPEST:
+            raise MathTextError("nested too deeply")
         if self._accept("-"):
-            return ("neg", self._factor_signed(depth))
+            return ("neg", self._factor_signed(depth + 1))
         self._accept("+")
         return self._mixed(depth)
 
@@ -152,19 +163,21 @@ class _Parser:
         node = self._atom(depth)
         while True:
             if self._accept("^"):
-                node = ("pow", node, self._exponent(depth))
+                node = self._grown(("pow", node, self._exponent(depth)))
             elif self._accept("!"):
-                node = ("fact", node)
+                node = self._grown(("fact", node))
             elif self._accept("%"):
-                node = ("pct", node)
+                node = self._grown(("pct", node))
             elif self._accept("°"):
-                node = ("deg", node)
+                node = self._grown(("deg", node))
             else:
                 return node
 
     def _exponent(self, depth: int) -> Node:
+        if depth > DEEPEST:
+            raise MathTextError("nested too deeply")
         if self._accept("-"):
-            return ("neg", self._exponent(depth))
+            return ("neg", self._exponent(depth + 1))
         self._accept("+")
         atom = self._atom(depth + 1)
         if self._accept("^"):
@@ -185,6 +198,8 @@ class _Parser:
         return node
 
     def _atom(self, depth: int) -> Node:
+        if depth > DEEPEST:
+            raise MathTextError("nested too deeply")
         kind, value = self._take()
         if kind == "number":
             return ("num", Fraction(value.replace(",", "")))
@@ -288,7 +303,7 @@ class _Parser:
             self.peek()[0] == "command"
             and (self.peek()[1] in GREEK or self.peek()[1] in ("pi", "frac", "sqrt"))
         ):
-            node = ("mul", node, self._factor(depth + 1))
+            node = self._grown(("mul", node, self._factor(depth + 1)))
         if self.peek() == ("symbol", "/") and self.peek(1)[0] == "number":
             self._at += 1
             node = ("div", node, self._factor(depth))
