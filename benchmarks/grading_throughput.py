@@ -67,7 +67,9 @@ async def main(count: int) -> bool:
         await grader.grade(Item("q", "", "2\\sqrt{3}", answer_type="expr"), "\\sqrt{12}")
         numbers, cpu = await measure(grader, plain_number, count)
         formulas, _ = await measure(grader, formula, max(100, count // 10))
-    print(f"plain numbers  {numbers:8.0f} gradings/s, {cpu:.0f} a second of CPU time (required: {REQUIRED:.0f})")
+    print(
+        f"plain numbers  {numbers:8.0f} gradings/s, {cpu:.0f} a second of CPU time (required: {REQUIRED:.0f})"
+    )
     print(f"formulas       {formulas:8.0f} gradings/s, half of them proved in child processes")
     return numbers >= REQUIRED
 
