@@ -7,6 +7,7 @@ import typer
 from benchfill.commands.diagnose import diagnose
 from benchfill.commands.export import export
 from benchfill.commands.grade import grade
+from benchfill.commands.import_ import import_
 from benchfill.commands.resume import resume
 from benchfill.commands.run import run
 from benchfill.commands.runs import path, runs, status
@@ -27,6 +28,7 @@ app = typer.Typer(
 app.callback()(main_callback)
 for command in (run, resume, runs, status, export, path, diagnose, grade):
     app.command()(command)
+app.command("import")(import_)
 
 
 def main() -> None:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from langgraph.runtime import Runtime
 
-from benchfill.calibration.online import ItemPosterior, attempts_needed, item_posterior, ml_difficulty
+from benchfill.calibration.online import ItemPosterior, item_posterior, ml_difficulty
 from benchfill.calibration.selection import CandidateView, choose_next
+from benchfill.graph.plan import aim_of
 from benchfill.graph.search import Search
 from benchfill.graph.state import SearchState
 from benchfill.item import Item
@@ -22,6 +23,7 @@ def calibrate(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
     """Update the posteriors and plan the next block of attempts, or none."""
     search = runtime.context
     gap = search.pool.gap(state["gap"])
+    aim = aim_of(gap, scale=search.scale, theta=search.theta, settings=search.settings)
     prior_posterior, _ = _posterior(search, gap, [], guessing=0.0)
     views: list[CandidateView] = []
     estimates: list[Estimate] = []
@@ -49,12 +51,10 @@ def calibrate(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
     decision = choose_next(
         views,
         target=gap.target,
-        tolerance=gap.tolerance,
+        tolerance=aim.tolerance,
         models=len(search.models),
-        prior_chance=prior_posterior.chance_within(gap.target, gap.tolerance),
-        attempts_on_target=attempts_needed(
-            search.theta, search.scale.to_b(gap.target), search.scale, gap.tolerance
-        ),
+        prior_chance=prior_posterior.chance_within(gap.target, aim.tolerance),
+        attempts_on_target=aim.attempts,
         max_attempts=search.settings.max_attempts,
         max_block=search.settings.max_block,
     )

@@ -15,7 +15,7 @@ from benchfill.errors import InputError
 from benchfill.memory.records import GapRow
 from benchfill.settings import SearchSettings
 
-__all__ = ["GapRequest", "gap_figures", "plan_gaps"]
+__all__ = ["Aim", "GapRequest", "aim_of", "gap_figures", "plan_gaps"]
 
 # Default tolerance: [BF]'s figures need items within a few percent of the gap, and no gap needs better than 0.02.
 LARGEST_TOLERANCE, SHARE_OF_GAP = 0.02, 0.05
@@ -112,6 +112,30 @@ def _row(
         tolerance=tolerance,
         expected_attempts=one_item + floors,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What a search for one gap works towards.
+
+    Parameters
+    ----------
+    tolerance
+        Expected deviation (z) at which a candidate is taken: the gap's tolerance, or what the attempt limit allows
+        where that is more. Then the item is accepted outside of the tolerance.
+    attempts
+        All models together, for an item on target.
+    """
+
+    tolerance: float
+    attempts: int
+
+
+def aim_of(gap: GapRow, *, scale: Scale, theta: NDArray[np.float64], settings: SearchSettings) -> Aim:
+    """The tolerance that can be met within the limit of attempts: attempts grow with its inverse square."""
+    needed = attempts_needed(theta, scale.to_b(gap.target), scale, gap.tolerance)
+    limit = settings.max_attempts * len(theta)
+    return Aim(gap.tolerance * max(1.0, (needed / limit) ** 0.5), min(needed, limit))
 
 
 def gap_figures(z: Sequence[float], added: Sequence[float] = ()) -> dict[str, float]:

@@ -26,7 +26,8 @@ def remember(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
     status: GapStatus = "open"
     accepted: str | None = None
     if met:
-        status, accepted = "filled", met
+        # A search whose tolerance is out of reach of its attempts ends at what is within reach.
+        status, accepted = _status_of(search, gap, met), met
     elif state["round"] >= search.settings.rounds:
         accepted = closest_that_helps(search, gap)
         status = "unfilled" if accepted is None else "accepted_outside_tolerance"
@@ -40,6 +41,12 @@ def remember(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
     remaining = [other.gap for other in search.pool.gaps() if other.gap > gap.gap]
     step: Step = "next_gap" if remaining else "done"
     return {"gap": gap.gap + bool(remaining), "round": 1, "step": step, "done": not remaining}
+
+
+def _status_of(search: Search, gap: GapRow, candidate: str) -> GapStatus:
+    estimate = search.pool.estimates()[str(search.pool.candidate(candidate).item)]
+    within = estimate.expected_deviation is not None and estimate.expected_deviation <= gap.tolerance
+    return "filled" if within else "accepted_outside_tolerance"
 
 
 def _settle(search: Search, candidate: Candidate, status: CandidateStatus) -> None:

@@ -20,17 +20,17 @@ from benchfill.calibration.scale import Scale
 from benchfill.errors import RunPaused
 from benchfill.graph.checkpoints import open_checkpoints
 from benchfill.graph.models import open_models
-from benchfill.graph.plan import GapRequest
+from benchfill.graph.plan import GapRequest, aim_of
 from benchfill.graph.prepare import SCALE_ID, Benchmark, Inputs, freeze_scale, make_plan, world_config
 from benchfill.graph.search import Emit, Search
 from benchfill.graph.stopping import Interrupted, Stopping
 from benchfill.graph.summary import diagnosis_event, plan_event, summarise
 from benchfill.graph.world_process import WorldProcess, start_world
 from benchfill.memory.pool import Pool
-from benchfill.memory.records import RunRow
+from benchfill.memory.records import RunRow, ScaleRow
 from benchfill.memory.runs import RunFolder, find_run, make_run_folder
 from benchfill.prompts.render import PromptBook
-from benchfill.settings import Settings
+from benchfill.settings import SearchSettings, Settings
 from benchfill.tools.grading import Grader
 from benchfill.tools.meter import Meter
 from benchfill.tools.sandbox import Sandbox
@@ -143,6 +143,7 @@ async def _work(
         scale = pool.scale()
         if scale is None:
             raise LookupError("the scale is not frozen")
+        _say_what_is_out_of_reach(pool, scale, settings.search, emit)
         models = open_models(
             world.base_url,
             ledger_name=world.name,
@@ -180,6 +181,18 @@ async def _work(
             await models.close()
         sandbox.close()
         await world.stop()
+
+
+def _say_what_is_out_of_reach(pool: Pool, scale: ScaleRow, settings: SearchSettings, emit: Emit) -> None:
+    axis = Scale(scale.name, scale.lo, scale.hi)
+    for gap in pool.gaps():
+        aim = aim_of(gap, scale=axis, theta=np.asarray(scale.theta), settings=settings)
+        if gap.status == "open" and aim.tolerance > gap.tolerance:
+            message = (
+                f"gap {gap.gap}: tolerance {gap.tolerance:.4f} is out of reach of {settings.max_attempts} attempts a "
+                f"model; the search aims at {aim.tolerance:.4f} (search.max_attempts allows more)"
+            )
+            emit("stage", name="plan", message=message, fraction=None)
 
 
 def _request(stored: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import pytest
 
 from benchfill.calibration.scale import Scale
 from benchfill.errors import InputError
-from benchfill.graph.plan import GapRequest, gap_figures, plan_gaps
+from benchfill.graph.plan import GapRequest, aim_of, gap_figures, plan_gaps
 from benchfill.graph.references import choose_references
 from benchfill.graph.retrieve import choose_parents
 from benchfill.memory.records import Estimate
@@ -76,6 +76,17 @@ def test_the_tolerance_is_a_twentieth_of_the_gap_and_never_above_two_percent():
     rows = plan(GapRequest(count=2))
     assert [row.tolerance for row in rows] == pytest.approx([0.02, 0.015])
     assert plan(GapRequest(count=1), tolerance=0.007)[0].tolerance == 0.007
+
+
+def test_a_tolerance_out_of_reach_is_widened_by_the_root_of_what_is_missing():
+    (row,) = plan(GapRequest(interval=(0.45, 0.55)), tolerance=0.01)
+    within = aim_of(row, scale=SCALE, theta=THETA, settings=SearchSettings(max_attempts=1000))
+    assert within.tolerance == 0.01
+    limit = -(-within.attempts // (12 * 4))
+    out = aim_of(row, scale=SCALE, theta=THETA, settings=SearchSettings(max_attempts=limit))
+    # A quarter of the attempts leaves twice the deviation.
+    assert out.tolerance == pytest.approx(0.02, rel=0.01)
+    assert out.attempts == 12 * limit
 
 
 def test_a_target_takes_the_gap_that_holds_it_and_an_interval_itself():
