@@ -1,0 +1,96 @@
+"""How often do the 90 % intervals hold the truth? Simulated logs with known difficulties.
+
+    python -m benchmarks.coverage --replicates 400 --jobs 2
+
+Per design and density of difficulties: the share of intervals of b (which is that of z on the frozen axis, a linear
+map) that hold the true value, pooled over items, censored items apart; and the shares for DDM, Max Gap and top-5 sum of
+the true item set on the frozen axis. ``point`` is how often the figure of the point estimates lies in its own interval.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+
+from benchfill.calibration.figures import benchmark_figures
+from benchfill.calibration.measure import ddm, max_gap, top_k_gap_sum
+from benchfill.calibration.scale import minmax_scale
+from benchmarks.designs import Design, draw, fit_with_draws, in_parallel
+
+FIGURES = ("ddm", "max_gap", "top5_sum")
+DRAWS = 200
+
+
+def judge(design: Design) -> dict[str, Any]:
+    """One log: how many intervals hold the truth."""
+    drawn = draw(design)
+    fit = fit_with_draws(drawn.log, design.seed)
+    scale = minmax_scale(fit)
+    held = (fit.b_lo90 <= drawn.b) & (drawn.b <= fit.b_hi90)
+    found = benchmark_figures(fit, drawn.log, scale, draws=DRAWS, seed=design.seed)
+    z = scale.to_z(drawn.b)
+    true = {"ddm": ddm(z), "max_gap": max_gap(z), "top5_sum": top_k_gap_sum(z, 5)}
+    figures = {name: getattr(found.sets[0], name) for name in FIGURES}
+    return {
+        "engine": fit.engine,
+        "passed": fit.gate.passed,
+        "items": (int((~fit.censored).sum()), int(held[~fit.censored].sum())),
+        "censored": (int(fit.censored.sum()), int(held[fit.censored].sum())),
+        "figures": [figures[name].lo90 <= true[name] <= figures[name].hi90 for name in FIGURES],
+        "point": figures["max_gap"].lo90 <= figures["max_gap"].point <= figures["max_gap"].hi90,
+        "warned": found.shape_dependent,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--replicates", type=int, default=400)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=0, help="of the first replicate")
+    parser.add_argument("--items", type=int, nargs="+", default=[40, 500])
+    parser.add_argument("--attempts", type=int, nargs="+", default=[1, 16, 64])
+    parser.add_argument(
+        "--densities", nargs="+", default=["normal", "uniform", "bimodal", "skew", "heavy-tailed"]
+    )
+    asked = parser.parse_args()
+    seeds = range(asked.seed, asked.seed + asked.replicates)
+    designs = [
+        Design(12, items, attempts, density, seed)
+        for seed, items, attempts, density in itertools.product(
+            seeds, asked.items, asked.attempts, asked.densities
+        )
+    ]
+    table: dict[tuple[int, int, int, str], list[dict[str, Any]]] = defaultdict(list)
+    for design, found in in_parallel(judge, designs, asked.jobs):
+        table[design.name].append(found)
+    columns = ["design", "density", "logs", "b and z", "censored items"]
+    columns += ["DDM", "Max Gap", "top-5", "point Max Gap", "warned"]
+    print("| " + " | ".join(columns) + " |")
+    print("| --- " * len(columns) + "|")
+    for name in sorted(table):
+        models, items, attempts, density = name
+        rows = table[name]
+        kinds = [np.sum([row[kind] for row in rows], axis=0) for kind in ("items", "censored")]
+        shares = ["-" if not count else _percent(held / count) for count, held in kinds]
+        shares += [_percent(each) for each in np.mean([row["figures"] for row in rows], axis=0)]
+        shares += [_percent(np.mean([row[kind] for row in rows])) for kind in ("point", "warned")]
+        print(f"| {models} x {items} x {attempts} | {density} | {len(rows)} | " + " | ".join(shares) + " |")
+    refits = [row for rows in table.values() for row in rows if row["engine"] == "nuts"]
+    failed = sum(not row["passed"] for row in refits)
+    print(
+        f"\nFitted with laplace; {len(refits)} of {len(designs)} logs needed nuts, {failed} failed its gate too."
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100.0 * share:.1f} %"
+
+
+if __name__ == "__main__":
+    main()
