@@ -10,12 +10,12 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from benchfill.calibration.collapsed import Collapsed, Conditional
 from benchfill.calibration.gate import Gate
 
-__all__ = ["Difficulties", "Sample", "summarise_difficulties"]
+__all__ = ["Difficulties", "Sample", "point_difficulties", "summarise_difficulties"]
 
 Array = NDArray[np.float64]
 
@@ -23,6 +23,7 @@ _LEVELS = (0.05, 0.95)
 _CDF_DRAWS = 400
 _CDF_POINTS = 257
 _CDF_RANGE = 8.0  # standard deviations on both sides of the mean
+_FAR_SCORE = 7.0  # normal scores further out are rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +59,14 @@ class Difficulties:
         return Difficulties(*(getattr(self, each.name)[group] for each in fields(self)))
 
 
+def point_difficulties(density: Collapsed, draws: Array) -> Difficulties:
+    """Conditional means at the first draw, a point estimate: nothing says how uncertain they are, so NaN."""
+    given = density.conditional(draws[0])
+    mean = np.add.reduceat(given.weight * given.b, density.nodes.start)
+    unknown = np.full(mean.size, np.nan)
+    return Difficulties(mean, unknown, unknown, unknown)
+
+
 def summarise_difficulties(density: Collapsed, draws: Array) -> Difficulties:
     """Mean over draws of the conditional mean; the sd and the 90 % interval of the mixture over draws.
 
@@ -68,50 +77,56 @@ def summarise_difficulties(density: Collapsed, draws: Array) -> Difficulties:
     draws
         Shape (draws, models + 1), parameters of `Collapsed`.
     """
-    start = density.nodes.start
-    means = np.empty((draws.shape[0], start.size))
+    nodes = density.nodes
+    means = np.empty((draws.shape[0], nodes.start.size))
     variances = np.empty_like(means)
-    mixture = np.zeros(density.nodes.index.size)
+    mixture = np.zeros(nodes.index.size)
     for row, phi in enumerate(draws):
         given = density.conditional(phi)
-        means[row] = np.add.reduceat(given.weight * given.b, start)
-        variances[row] = np.add.reduceat(
-            given.weight * (given.b - means[row][density.nodes.group]) ** 2, start
-        )
+        means[row] = np.add.reduceat(given.weight * given.b, nodes.start)
+        off = given.b - means[row][nodes.group]
+        variances[row] = np.add.reduceat(given.weight * off * off, nodes.start)
         mixture += given.weight
     mean = means.mean(axis=0)
     sd = np.sqrt(variances.mean(axis=0) + means.var(axis=0))
-    relative = density.nodes.relative[density.nodes.index[start]]
-    lo90, hi90 = np.empty(start.size), np.empty(start.size)
-    fixed = Conditional(np.zeros(0), density.conditional(draws[0]).b, mixture / draws.shape[0])
+    relative = nodes.relative[nodes.index[nodes.start]]
+    interval = np.empty((nodes.start.size, len(_LEVELS)))
+    still = Conditional(np.zeros(0), density.conditional(draws[0]).b, mixture / draws.shape[0])
     for group in np.flatnonzero(~relative):
-        b, cdf = _cdf(density, fixed, group)
-        lo90[group], hi90[group] = _quantiles(b, cdf)
+        interval[group] = _quantiles(*_scores(density, still, group))
     moving = np.flatnonzero(relative)
     if moving.size:
         grid = mean[moving, None] + sd[moving, None] * np.linspace(-_CDF_RANGE, _CDF_RANGE, _CDF_POINTS)
-        total = np.zeros_like(grid)
+        cdf = np.zeros_like(grid)
         some = draws[np.unique(np.linspace(0, draws.shape[0] - 1, _CDF_DRAWS).astype(int))]
         for phi in some:
             given = density.conditional(phi)
             for row, group in enumerate(moving):
-                b, cdf = _cdf(density, given, group)
-                total[row] += np.interp(grid[row], b, cdf, left=0.0, right=1.0)
+                b, score = _scores(density, given, group)
+                cdf[row] += ndtr(np.interp(grid[row], b, score, left=-_FAR_SCORE, right=_FAR_SCORE))
         for row, group in enumerate(moving):
-            lo90[group], hi90[group] = _quantiles(grid[row], total[row] / some.shape[0])
-    return Difficulties(mean, sd, lo90, hi90)
+            interval[group] = _quantiles(grid[row], _normal_score(cdf[row] / some.shape[0]))
+    return Difficulties(mean, sd, interval[:, 0], interval[:, 1])
 
 
-def _cdf(density: Collapsed, given: Conditional, group: np.int64) -> tuple[Array, Array]:
-    """Distribution function of one group's difficulty halfway between its nodes (midpoint rule, end-corrected)."""
+def _scores(density: Collapsed, given: Conditional, group: np.int64) -> tuple[Array, Array]:
+    """Normal scores of one group's distribution function halfway between its nodes.
+
+    The function is the sum of the weights below (midpoint rule) with its first end correction.
+    """
     start = density.nodes.start
     stop = start[group + 1] if group + 1 < start.size else density.nodes.index.size
     b, weight = given.b[start[group] : stop], given.weight[start[group] : stop]
-    return 0.5 * (b[1:] + b[:-1]), np.cumsum(weight)[:-1] + np.diff(weight) / 24.0
+    return 0.5 * (b[1:] + b[:-1]), _normal_score(np.cumsum(weight)[:-1] + np.diff(weight) / 24.0)
 
 
-def _quantiles(b: Array, cdf: Array) -> tuple[float, float]:
-    """Quantiles by interpolation between normal scores: exact for a normal distribution at any spacing."""
-    scores = ndtri(np.clip(np.maximum.accumulate(cdf), 1e-12, 1.0 - 1e-12))
-    lo, hi = np.interp(ndtri(_LEVELS), scores, b)
-    return float(lo), float(hi)
+def _normal_score(cdf: Array) -> Array:
+    return np.asarray(np.clip(ndtri(np.clip(cdf, 0.0, 1.0)), -_FAR_SCORE, _FAR_SCORE))
+
+
+def _quantiles(b: Array, score: Array) -> Array:
+    """Quantiles by monotone interpolation between normal scores: exact for a normal at any spacing."""
+    from scipy.interpolate import PchipInterpolator
+
+    rising = np.concatenate([[True], score[1:] > np.maximum.accumulate(score)[:-1]])
+    return np.asarray(PchipInterpolator(score[rising], b[rising])(ndtri(_LEVELS)))

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from benchfill.calibration.difficulty import Sample, summarise_difficulties
+from benchfill.calibration.difficulty import Sample, point_difficulties, summarise_difficulties
 from benchfill.calibration.gate import Gate, judge_fit
 from benchfill.calibration.grouping import ItemGroups, group_items, refuse_disconnected
 from benchfill.calibration.laplace import sample_laplace
@@ -140,28 +140,27 @@ def fit_1pl(
         draws = sample.draws[np.unique(np.linspace(0, len(sample.draws) - 1, _MOST_DRAWS).astype(int))]
         report(0.95, "summarising difficulties")
         theta, mu_b, sigma_b = draws[:, :-2] @ sample.density.basis.T, draws[:, -2], np.exp(draws[:, -1])
-        found, gate = summarise_difficulties(sample.density, draws).of(groups.of_item), sample.gate
+        summarise = point_difficulties if engine == "mml" else summarise_difficulties
+        found, gate = summarise(sample.density, draws).of(groups.of_item), sample.gate
     notes, varied = _notes(log)
     if not varied:
         reason = "No variation: all answers are alike, so every difficulty comes from the prior alone."
         gate = replace(gate, passed=False, reasons=(*gate.reasons, reason))
     theta -= theta.mean(axis=1, keepdims=True)
-    point_only = engine == "mml"
-    unknown_models, unknown_items = np.full(len(log.models), np.nan), np.full(len(log.items), np.nan)
     report(1.0, "fitted")
     return Fit(
         engine=engine,
         models=log.models,
         items=log.items,
         theta=theta.mean(axis=0),
-        theta_sd=unknown_models if point_only else theta.std(axis=0),
+        theta_sd=theta.std(axis=0) if len(theta) > 1 else np.full(len(log.models), np.nan),
         theta_draws=theta,
         mu_b_draws=mu_b,
         sigma_b_draws=sigma_b,
         b=found.mean,
-        b_sd=unknown_items if point_only else found.sd,
-        b_lo90=unknown_items if point_only else found.lo90,
-        b_hi90=unknown_items if point_only else found.hi90,
+        b_sd=found.sd,
+        b_lo90=found.lo90,
+        b_hi90=found.hi90,
         censored=censored(log.correct, log.attempts),
         guessing=chance,
         gate=gate,

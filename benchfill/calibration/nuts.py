@@ -66,7 +66,8 @@ def import_pymc() -> Any:
         except Exception as error:
             reason = " ".join(str(error).split())[:200]
             raise BenchfillError(
-                f"PyMC cannot be loaded: {reason}", "Reinstall it, or use the engine laplace."
+                f"PyMC cannot be loaded: {reason}",
+                "Check its installation and that the home folder is writable, or use the engine laplace.",
             ) from error
         finally:
             if flags is None:
@@ -201,7 +202,7 @@ def _sample_once(
         reasons.append(f"The quadrature is off by {error:.3f} in the log-likelihood of a group of items.")
     divergences = sum(chain.divergences for chain in chains)
     gate = judge_fit(rhat_max=rhat, ess_min=ess, divergences=divergences, reasons=reasons)
-    return Sample(flat, gate, fine)
+    return Sample(flat, gate, coarse)
 
 
 def _densities(groups: ItemGroups, at: Collapsed, phi: Array, reach: Reach) -> tuple[Collapsed, Collapsed]:
