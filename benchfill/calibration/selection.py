@@ -27,7 +27,7 @@ from typing import Literal
 
 from benchfill.calibration.online import ItemPosterior
 
-__all__ = ["CandidateView", "Decision", "choose_next"]
+__all__ = ["CandidateView", "Decision", "choose_next", "fresh_yield"]
 
 # A true place within this share of the tolerance lets E|z - z*| come below it once the sd has.
 SURELY_WANTED = 0.9
@@ -84,8 +84,7 @@ def choose_next(
     target: float,
     tolerance: float,
     models: int,
-    prior_chance: float,
-    attempts_on_target: int,
+    least_yield: float,
     max_attempts: int,
     max_block: int,
 ) -> Decision:
@@ -99,10 +98,8 @@ def choose_next(
         In z.
     models
         Size of the pool.
-    prior_chance
-        ``P(|z - z*| <= tol)`` of a candidate nothing is known of.
-    attempts_on_target
-        All models together, for an item on target (see `attempts_needed`).
+    least_yield
+        A candidate whose yield is below is out (see `fresh_yield`).
     max_attempts
         Of one model at one candidate.
     max_block
@@ -110,7 +107,6 @@ def choose_next(
     """
     ordered = sorted(candidates, key=lambda view: view.id)
     deviation = {view.id: view.posterior.expected_deviation(target) for view in ordered}
-    fresh = _yield(prior_chance, attempts_on_target, SHOWN_OFF * models)
 
     def current_yield(view: CandidateView) -> float:
         asked = models * view.attempts
@@ -123,7 +119,7 @@ def choose_next(
     out = tuple(
         view.id
         for view in ordered
-        if view.id not in met and (view.attempts >= max_attempts or yields[view.id] < WORTH_IT * fresh)
+        if view.id not in met and (view.attempts >= max_attempts or yields[view.id] < least_yield)
     )
     if met:
         return Decision("met", min(met, key=lambda each: (deviation[each], each)), 0, out)
@@ -133,6 +129,26 @@ def choose_next(
     best = max(alive, key=lambda view: yields[view.id])
     block = min(max(1, best.attempts // 2), max_block, max_attempts - best.attempts)
     return Decision("ask", best.id, block, out)
+
+
+def fresh_yield(prior_chance: float, attempts_on_target: int, models: int) -> float:
+    """What a candidate must promise while a fresh one can be had instead.
+
+    Parameters
+    ----------
+    prior_chance
+        ``P(|z - z*| <= tol)`` of a candidate nothing is known of.
+    attempts_on_target
+        All models together, for an item on target (see `attempts_needed`).
+    models
+        Size of the pool.
+
+    Returns
+    -------
+    float
+        Chance of success an attempt.
+    """
+    return WORTH_IT * _yield(prior_chance, attempts_on_target, SHOWN_OFF * models)
 
 
 def _yield(chance: float, rest: float, bad: float) -> float:

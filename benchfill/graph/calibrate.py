@@ -2,123 +2,100 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from langgraph.runtime import Runtime
 
-from benchfill.calibration.online import ItemPosterior, item_posterior, ml_difficulty
-from benchfill.calibration.selection import CandidateView, choose_next
+from benchfill.calibration.online import attempts_needed
+from benchfill.calibration.selection import Decision, choose_next, fresh_yield
+from benchfill.graph.measuring import Measured, measure, prior_posterior
 from benchfill.graph.plan import aim_of
 from benchfill.graph.search import Search
 from benchfill.graph.state import SearchState
-from benchfill.item import Item
-from benchfill.memory.records import AttemptRow, Estimate, GapRow
+from benchfill.memory.records import GapRow
 
 __all__ = ["calibrate"]
+
+# In the end an item within an eighth of the gap's width from its target still leaves no part above five eighths of it.
+SETTLING = 1 / 8
+# Attempts, in units of what an item on target takes, that one success may be expected to cost in the end.
+SETTLING_COST = 4
 
 
 def calibrate(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
     """Update the posteriors and plan the next block of attempts, or none."""
     search = runtime.context
     gap = search.pool.gap(state["gap"])
-    aim = aim_of(gap, scale=search.scale, theta=search.theta, settings=search.settings)
-    prior_posterior, _ = _posterior(search, gap, [], guessing=0.0)
-    views: list[CandidateView] = []
-    estimates: list[Estimate] = []
-    for name, asked in sorted(state["asked"].items()):
-        item = _item(search, name)
-        rows = search.pool.attempts(item.id, below=asked)
-        posterior, counts = _posterior(search, gap, rows, guessing=item.guessing)
-        estimate = _estimate(search, item, gap, posterior, counts)
-        estimates.append(estimate)
-        search.emit(
-            "posterior",
-            gap=gap.gap,
-            round=state["round"],
-            candidate=name,
-            z_mean=estimate.z,
-            z_lo90=estimate.z_lo90,
-            z_hi90=estimate.z_hi90,
-            z_ml=search.pool.z_ml(estimate),
-            expected_deviation=estimate.expected_deviation,
-            attempts=estimate.attempts,
-        )
-        if _still_answered(rows, asked, len(search.models)):
-            views.append(CandidateView(name, posterior, asked))
-    search.pool.save_estimates(estimates)
-    decision = choose_next(
-        views,
-        target=gap.target,
-        tolerance=aim.tolerance,
-        models=len(search.models),
-        prior_chance=prior_posterior.chance_within(gap.target, aim.tolerance),
-        attempts_on_target=aim.attempts,
-        max_attempts=search.settings.max_attempts,
-        max_block=search.settings.max_block,
-    )
+    asked = state["asked"]
+    measured = [measure(search, gap, name, count) for name, count in sorted(asked.items())]
+    search.pool.save_estimates(each.estimate for each in measured)
+    for each in measured:
+        _say(search, gap, state["round"], each)
+    decision = _search_on(search, gap, measured)
+    if decision.kind == "exhausted" and state["round"] >= search.settings.rounds:
+        everyone = [*measured, *_earlier(search, gap, asked)]
+        decision = _settle_for_near(search, gap, everyone)
+        counts = {each.view.id: each.view.attempts for each in everyone}
+        asked = {**asked, **({decision.candidate: counts[decision.candidate]} if decision.candidate else {})}
     if decision.kind == "met":
-        return {"met": decision.candidate}
+        return {"met": decision.candidate, "asked": asked}
     if decision.kind == "ask" and decision.candidate is not None:
-        return {"plan": {decision.candidate: state["asked"][decision.candidate] + decision.block}}
+        return {"asked": asked, "plan": {decision.candidate: asked[decision.candidate] + decision.block}}
     return {"met": ""}
 
 
-def _item(search: Search, candidate: str) -> Item:
-    item = search.pool.item(str(search.pool.candidate(candidate).item))
-    if item is None:
-        raise LookupError(f"the item of {candidate} is not in the pool")
-    return item
-
-
-def _posterior(
-    search: Search, gap: GapRow, rows: Sequence[AttemptRow], *, guessing: float
-) -> tuple[ItemPosterior, tuple[list[int], list[int]]]:
-    """Posterior and (correct, answered) a model; missing attempts count nowhere."""
-    place = {model: index for index, model in enumerate(search.models)}
-    correct, answered = [0] * len(place), [0] * len(place)
-    for row in rows:
-        if row.outcome != "missing":
-            answered[place[row.model]] += 1
-            correct[place[row.model]] += row.outcome == "correct"
-    posterior = item_posterior(
-        search.theta_draws,
-        np.asarray(correct),
-        np.asarray(answered),
-        search.scale,
-        prior=search.prior(gap),
-        guessing=guessing,
-    )
-    return posterior, (correct, answered)
-
-
-def _estimate(
-    search: Search,
-    item: Item,
-    gap: GapRow,
-    posterior: ItemPosterior,
-    counts: tuple[list[int], list[int]],
-) -> Estimate:
-    correct, answered = counts
-    b_ml = ml_difficulty(search.theta, np.asarray(correct), np.asarray(answered), item.guessing)
-    return Estimate(
-        item=item.id,
-        scale=search.scale_id,
-        source="online",
-        b=search.scale.to_b(posterior.mean),
-        b_sd=posterior.sd * search.scale.width,
-        z=posterior.mean,
-        z_sd=posterior.sd,
-        z_lo90=posterior.lo90,
-        z_hi90=posterior.hi90,
-        attempts=sum(answered),
-        b_ml=b_ml,
-        expected_deviation=posterior.expected_deviation(gap.target),
+def _search_on(search: Search, gap: GapRow, measured: list[Measured]) -> Decision:
+    """Go on with the round's candidates as long as they promise more than fresh ones."""
+    aim = aim_of(gap, scale=search.scale, theta=search.theta, settings=search.settings)
+    chance = prior_posterior(search, gap).chance_within(gap.target, aim.tolerance)
+    return choose_next(
+        [each.view for each in measured if each.answered],
+        target=gap.target,
+        tolerance=aim.tolerance,
+        models=len(search.models),
+        least_yield=fresh_yield(chance, aim.attempts, len(search.models)),
+        max_attempts=search.settings.max_attempts,
+        max_block=search.settings.max_block,
     )
 
 
-def _still_answered(rows: Sequence[AttemptRow], asked: int, models: int) -> bool:
-    """False when fewer than half of the models answered at the latest attempt: more would not be balanced."""
-    latest = [row for row in rows if row.attempt == asked - 1]
-    return 2 * sum(row.outcome != "missing" for row in latest) >= models
+def _settle_for_near(search: Search, gap: GapRow, measured: list[Measured]) -> Decision:
+    """No fresh ones come after the last round: the most promising candidate of all rounds is measured on."""
+    aim = aim_of(gap, scale=search.scale, theta=search.theta, settings=search.settings)
+    near = max(aim.tolerance, SETTLING * (gap.hi - gap.lo))
+    on_target = attempts_needed(search.theta, search.scale.to_b(gap.target), search.scale, near)
+    return choose_next(
+        [each.view for each in measured if each.answered],
+        target=gap.target,
+        tolerance=near,
+        models=len(search.models),
+        least_yield=1.0 / (SETTLING_COST * on_target),
+        max_attempts=search.settings.max_attempts,
+        max_block=search.settings.max_block,
+    )
+
+
+def _earlier(search: Search, gap: GapRow, asked: dict[str, int]) -> list[Measured]:
+    """Candidates of the gap's earlier rounds that were measured, as they were left."""
+    found = []
+    for candidate in search.pool.candidates(gap.gap):
+        rows = search.pool.attempts(str(candidate.item)) if candidate.status == "dropped" else []
+        if rows and candidate.id not in asked:
+            found.append(measure(search, gap, candidate.id, 1 + max(row.attempt for row in rows)))
+    return found
+
+
+def _say(search: Search, gap: GapRow, round: int, measured: Measured) -> None:
+    estimate = measured.estimate
+    search.emit(
+        "posterior",
+        gap=gap.gap,
+        round=round,
+        candidate=measured.view.id,
+        z_mean=estimate.z,
+        z_lo90=estimate.z_lo90,
+        z_hi90=estimate.z_hi90,
+        z_ml=search.pool.z_ml(estimate),
+        expected_deviation=estimate.expected_deviation,
+        attempts=estimate.attempts,
+    )

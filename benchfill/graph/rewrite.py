@@ -19,8 +19,9 @@ from benchfill.tools.screening import Screen
 
 __all__ = ["candidate_id", "rewrite"]
 
-# Earlier attempts shown to a writer: the measured ones nearest to the target, and the latest refused ones.
-SHOWN_MEASURED, SHOWN_REFUSED = 12, 4
+# Earlier attempts shown to a writer: the measured ones nearest to the target (all of a search with the default
+# rounds), so that none is written again, and the latest refused ones.
+SHOWN_MEASURED, SHOWN_REFUSED = 40, 8
 
 
 def candidate_id(gap: int, round: int, writer: int) -> str:

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from benchfill.calibration.online import ItemPosterior
-from benchfill.calibration.selection import CandidateView, choose_next
+from benchfill.calibration.selection import CandidateView, choose_next, fresh_yield
 
 TARGET, TOLERANCE = 0.5, 0.01
 
@@ -28,8 +28,7 @@ def decide(*views: CandidateView, max_attempts: int = 256):
         target=TARGET,
         tolerance=TOLERANCE,
         models=12,
-        prior_chance=0.05,
-        attempts_on_target=700,
+        least_yield=fresh_yield(0.05, 700, 12),
         max_attempts=max_attempts,
         max_block=8,
     )
