@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchfill.errors import InputError
+from benchfill.atomic import write_whole
 from benchfill.item import Item
 from benchfill.memory.pool import Pool
 from benchfill.memory.records import Candidate
@@ -112,25 +111,8 @@ def write_jsonl(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     InputError
         The file cannot be written (kind ``unwritable``).
     """
-    _write(path, "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows))
-
-
-def _write(path: Path, text: str) -> None:
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    try:
-        with unfinished.open("w", encoding="utf-8", newline="\n") as handle:
-            handle.write(text)
-            handle.flush()
-            os.fsync(handle.fileno())
-        unfinished.replace(path)
-    except OSError as error:
-        unfinished.unlink(missing_ok=True)
-        raise InputError(
-            f"{path} cannot be written: {error.strerror}.",
-            "Name a file in an existing folder you can write to.",
-            kind="unwritable",
-            path=str(path),
-        ) from None
+    text = "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
+    write_whole(path, text.encode())
 
 
 def blind_packet(pool: Pool, *, seed: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -184,6 +166,6 @@ def write_blind_packet(pool: Pool, path: Path, *, seed: int) -> Path:
         "seed": seed,
         "items": key,
     }
-    _write(sealed, json.dumps(document, ensure_ascii=False, indent=1) + "\n")
-    _write(path, text)
+    write_whole(sealed, (json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode())
+    write_whole(path, text.encode())
     return sealed

@@ -1,0 +1,35 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from benchfill.errors import InputError
+
+__all__ = ["write_whole"]
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file beside its name and move it there once it is on disk.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written (kind ``unwritable``); nothing is left behind.
+    """
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    try:
+        with unfinished.open("wb") as handle:
+            handle.write(content)
+            handle.flush()
+            os.fsync(handle.fileno())
+        unfinished.replace(path)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        raise InputError(
+            f"{path} cannot be written: {error.strerror}.",
+            "Name a file in an existing folder you can write to.",
+            kind="unwritable",
+            path=str(path),
+        ) from None
