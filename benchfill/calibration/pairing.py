@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from benchfill.calibration.response_log import ResponseLog
 from benchfill.errors import InputError
 
-__all__ = ["Pairing", "identical_repeats", "pair_logs", "pooled_log"]
+__all__ = ["Pairing", "identical_repeats", "one_attempt_each", "pair_logs", "pooled_log"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +123,25 @@ def _asked(log: ResponseLog) -> list[bool]:
     """Whether any model was asked each item."""
     asked: list[bool] = np.any(log.attempts > 0, axis=0).tolist()
     return asked
+
+
+def one_attempt_each(log: ResponseLog) -> ResponseLog:
+    """Repeats of greedy decoding counted once.
+
+    Raises
+    ------
+    InputError
+        Kind ``not_greedy``: repeats of an item differ, so they are no copies.
+    """
+    mixed = np.argwhere((log.correct > 0) & (log.correct < log.attempts))
+    if mixed.size:
+        model, item = mixed[0]
+        raise InputError(
+            f"The repeats of {log.models[model]!r} on item {log.items[item]!r} differ: they are not greedy.",
+            "Leave out --greedy.",
+            kind="not_greedy",
+        )
+    return ResponseLog(log.models, log.items, np.minimum(log.correct, 1), np.minimum(log.attempts, 1))
 
 
 def identical_repeats(log: ResponseLog) -> tuple[int, ...]:

@@ -21,8 +21,10 @@ from benchfill.calibration.redealing import Counts, Redealing, window_sizes
 from benchfill.errors import InputError
 
 __all__ = [
+    "MOST_ATTEMPTS",
     "Design",
     "PowerAt",
+    "Test",
     "WorstCase",
     "attempts_needed",
     "items_needed",
