@@ -105,14 +105,23 @@ def _clumped(generator: np.random.Generator, items: int) -> tuple[Array, None]:
 
 
 def _gapped(generator: np.random.Generator, items: int) -> tuple[Array, tuple[float, float]]:
-    """Uniform over 5.2 logits but for a gap of PLANTED of them, bounded by items, away from the ends."""
-    low = generator.uniform(0.25, 0.75 - PLANTED)
-    z = generator.uniform(0.0, 1.0 - PLANTED, items)
-    z[:4] = 0.0, low, low, 1.0 - PLANTED
-    z[z >= low] += PLANTED
-    z[1] = low
-    b = 5.2 * (z - 0.5)
-    return b, (5.2 * (low - 0.5), 5.2 * (low + PLANTED - 0.5))
+    """Normal, pushed apart at an item between the quartiles: the gap is PLANTED of the range, about 1.2 logits."""
+    return _push_apart(generator.normal(0.0, 1.5, items), generator)
+
+
+def _gapped_narrow(generator: np.random.Generator, items: int) -> tuple[Array, tuple[float, float]]:
+    """The same on a narrow axis with all items near: uniform over 4.4 logits, the gap is about 0.8 logits."""
+    return _push_apart(generator.uniform(-2.2, 2.2, items), generator)
+
+
+def _push_apart(b: Array, generator: np.random.Generator) -> tuple[Array, tuple[float, float]]:
+    ordered = np.sort(b)
+    below = int(generator.integers(b.size // 4, 3 * b.size // 4))
+    low, high = float(ordered[below]), float(ordered[below + 1])
+    # What is there already counts, so that the gap is exactly this share of the new range.
+    push = (PLANTED * (ordered[-1] - ordered[0]) - (high - low)) / (1.0 - PLANTED)
+    moved = np.where(b > low, b + max(push, 0.0), b)
+    return moved, (low, high + max(push, 0.0))
 
 
 DENSITIES: dict[str, Callable[[np.random.Generator, int], tuple[Array, tuple[float, float] | None]]] = {
@@ -123,4 +132,5 @@ DENSITIES: dict[str, Callable[[np.random.Generator, int], tuple[Array, tuple[flo
     "heavy-tailed": _heavy_tailed,
     "clumped": _clumped,
     "gapped": _gapped,
+    "gapped-narrow": _gapped_narrow,
 }

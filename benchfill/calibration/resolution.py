@@ -61,7 +61,7 @@ class GapResolution:
         The widest interval inside the gap (to a 24th of it) that is empty with probability 0.95; None, None and 0
         where there is none.
     attempts_needed
-        Attempts of every model at every item that would resolve the gap in about three of four logs, were the true
+        Attempts of every model at every item that would resolve the gap in about seven of ten logs, were the true
         places the estimated ones; None where it is resolved, or out of reach.
     models_needed
         How many models like these would do it at the present number of attempts; None as above.
