@@ -13,6 +13,7 @@ import numpy as np
 
 from benchfill.calibration.measure import Gap, find_gaps
 from benchfill.calibration.pairing import Pairing
+from benchfill.calibration.power import can_hide
 from benchfill.calibration.redealing import Counts, Redealing
 from benchfill.errors import InputError
 
@@ -136,9 +137,12 @@ def detect(
     tests = {}
     for index, (name, items) in enumerate(groups.items()):
         rng = np.random.default_rng([seed, index])
-        if progress is not None:
-            progress(index / len(groups), f"re-dealing {len(items)} items ({name})")
-        tests[name] = _test(pairing, items, places, width, randomisations, rng)
+
+        def report(share: float, index: int = index, name: str = name) -> None:
+            if progress is not None:
+                progress((index + share) / len(groups), f"re-dealing {name} items")
+
+        tests[name] = _test(pairing, items, places, width, randomisations, rng, report)
     return Detection(tests, width, randomisations, seed)
 
 
@@ -149,6 +153,7 @@ def _test(
     width: float | None,
     randomisations: int,
     rng: np.random.Generator,
+    report: Callable[[float], None],
 ) -> GainTest:
     ordered = sorted((item for item in items if item in places), key=lambda item: (places[item], item))
     beside = [item for item in items if item not in places]
@@ -166,6 +171,7 @@ def _test(
             drawn = scanned.scan_statistic(gains[:, :n_placed])
             reached_scan += int(scanned.at_least(drawn, best.statistic).sum())
         done += size
+        report(done / randomisations)
     window = None
     if best is not None:
         inside = ordered[best.start : best.stop]
@@ -186,7 +192,7 @@ def _test(
         p_scan=None if best is None else (1 + reached_scan) / (1 + randomisations),
         window=window,
         gap=gap,
-        hides=None if width is None or gap is None else width < gap.width,
+        hides=None if width is None or gap is None else can_hide(width, gap),
     )
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "Test",
     "WorstCase",
     "attempts_needed",
+    "can_hide",
     "items_needed",
     "simulated_power",
     "smallest_width",
@@ -123,6 +124,11 @@ class WorstCase:
     scan: PowerAt
 
 
+def can_hide(width: float, gap: Gap) -> bool:
+    """Whether a lift this wide can lie inside the gap without touching an item, rounding of z aside."""
+    return width < gap.width - 1e-9
+
+
 def worst_case(design: Design, width: float, attempts: int) -> WorstCase:
     """Least power over all stretches of a width.
 
@@ -140,7 +146,7 @@ def worst_case(design: Design, width: float, attempts: int) -> WorstCase:
     """
     _check(width, attempts)
     gap = design.gap
-    if width < gap.width:
+    if can_hide(width, gap):
         lo = gap.target - width / 2.0
         hidden = PowerAt(design.level, lo, lo + width, 0)
         return WorstCase(width, attempts, True, hidden, hidden)
@@ -160,8 +166,8 @@ def smallest_width(
     design: Design, attempts: int, wanted: float = 0.8, progress: Progress | None = None
 ) -> dict[Test, float | None]:
     """Smallest width, in hundredths of the axis, whose worst case has the wanted power; None when not even 1 has."""
-    steps = np.arange(1, _WIDTH_STEPS + 1) / _WIDTH_STEPS
-    widths: list[float] = steps[steps >= design.gap.width].tolist()
+    steps = [step / _WIDTH_STEPS for step in range(1, _WIDTH_STEPS + 1)]
+    widths = [width for width in steps if not can_hide(width, design.gap)]
     return _first_reaching(lambda width: worst_case(design, width, attempts), widths, wanted, progress)
 
 
@@ -170,7 +176,7 @@ def attempts_needed(
 ) -> dict[Test, int | None]:
     """Smallest power of two of attempts whose worst case has the wanted power; None when 4,096 have not."""
     _check(width, 1)
-    if width < design.gap.width:
+    if can_hide(width, design.gap):
         return {"mean": None, "scan": None}
     numbers = [1 << power for power in range(MOST_ATTEMPTS.bit_length())]
     return _first_reaching(lambda attempts: worst_case(design, width, attempts), numbers, wanted, progress)
@@ -237,8 +243,8 @@ def _stretches(z: Array, width: float) -> list[_Stretch]:
             np.searchsorted(z, [1.0 - width], side="left"),
         ]
     )
-    # A stretch as wide as the gap reaches the next item, whatever the last digit of the sum.
-    stops = np.searchsorted(z, lows + width + 1e-12, side="right")
+    # A stretch as wide as the gap reaches the next item, whatever the last digits of the sum.
+    stops = np.searchsorted(z, lows + width + 2e-9, side="right")
     return [_Stretch(*each) for each in zip(lows.tolist(), starts.tolist(), stops.tolist(), strict=True)]
 
 

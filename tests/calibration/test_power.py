@@ -36,6 +36,11 @@ def test_a_width_below_the_widest_gap_is_invisible_at_any_number_of_attempts() -
         assert (found.scan.n_items, found.scan.lo >= 0.4, found.scan.hi <= 0.6) == (0, True, True)
     assert attempts_needed(design, 0.19) == {"mean": None, "scan": None}
     assert not worst_case(design, max_gap(z), 64).invisible
+    # Ten gaps of one tenth, some of them a rounding error wider.
+    for shift in (0.0, 1e-3, 0.05):
+        assert not worst_case(
+            Design(EVEN[1:-1] + shift, np.full(9, 0.3), 0.4, simulations=1), 0.1 + shift, 1
+        ).invisible
 
 
 def test_power_against_a_lift_of_everything_is_that_of_the_exact_test() -> None:
