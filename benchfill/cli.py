@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import typer
 
+from benchfill.commands.detect import detect
 from benchfill.commands.diagnose import diagnose
 from benchfill.commands.export import export
 from benchfill.commands.grade import grade
 from benchfill.commands.import_ import import_
+from benchfill.commands.power import power
+from benchfill.commands.prune import prune
 from benchfill.commands.resume import resume
 from benchfill.commands.run import run
 from benchfill.commands.runs import path, runs, status
@@ -26,7 +29,7 @@ app = typer.Typer(
     "5 paused; 130 / 143 interrupted.",
 )
 app.callback()(main_callback)
-for command in (run, resume, runs, status, export, path, diagnose, grade):
+for command in (run, resume, runs, status, export, path, diagnose, power, prune, detect, grade):
     app.command()(command)
 app.command("import")(import_)
 

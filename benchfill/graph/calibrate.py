@@ -16,10 +16,10 @@ from benchfill.memory.records import GapRow
 
 __all__ = ["calibrate"]
 
-# In the end an item within an eighth of the gap's width from its target still leaves no part above five eighths of it.
-SETTLING = 1 / 8
+# In the end an item within a sixth of the gap's width from its target leaves no part above two thirds of it.
+SETTLING = 1 / 6
 # Attempts, in units of what an item on target takes, that one success may be expected to cost in the end.
-SETTLING_COST = 4
+SETTLING_COST = 8
 
 
 def calibrate(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
