@@ -89,7 +89,8 @@ def _climb(groups: ItemGroups, phi: Array, log_spread: float) -> Mode:
         for _ in range(40):
             candidate = _density_at(groups, phi + step, log_spread)
             value_there, gradient_there = candidate.value_and_gradient(phi + step)
-            if value_there >= value - 1e-9:
+            # Relative: at millions of attempts the value's own rounding is larger than any fixed slack.
+            if value_there >= value - 1e-9 - 1e-12 * abs(value):
                 break
             step *= 0.5
         phi, density, value, gradient = phi + step, candidate, value_there, gradient_there
