@@ -2,114 +2,92 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchfill.calibration.fit import Engine, Fit, Gate, Progress, fit_1pl
-from benchfill.calibration.measure import Gap, ddm, find_gaps, max_gap, top_k_gap_sum
+from benchfill.calibration.chance import GapChances, gap_chances
+from benchfill.calibration.data_checks import DataChecks, check_data
+from benchfill.calibration.figures import BenchmarkFigures, benchmark_figures
+from benchfill.calibration.fit import Engine, Fit, Progress, fit_1pl
+from benchfill.calibration.information import InformationCurve, information_curve
+from benchfill.calibration.measure import Gap, find_gaps
+from benchfill.calibration.model_choice import ModelChoice, choose_model
+from benchfill.calibration.prefit import PrefitCheck, prefit_checks
+from benchfill.calibration.resolution import GapResolution, resolve_gaps
 from benchfill.calibration.response_log import ResponseLog
-from benchfill.calibration.scale import Scale, minmax_scale
+from benchfill.calibration.scale import Scale, make_scale
+from benchfill.calibration.subsets import PoolDependence, pool_dependence
+from benchfill.calibration.targets import Target, Uniform
+from benchfill.errors import BenchfillError
 
-__all__ = ["Diagnosis", "Figures", "ItemPlace", "diagnose", "diagnosis_of"]
+__all__ = ["Diagnosis", "ScaleName", "diagnose", "diagnosis_of"]
 
-DOCUMENT_VERSION = 1
-_TOP = 5
+ScaleName = Literal["minmax", "pool", "failure"]
+Found = TypeVar("Found")
 
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """The benchmark as a measure, from the point estimates of its items' places; None is undefined.
-
-    Parameters
-    ----------
-    n_items
-        Items that the figures are of.
-    ddm, max_gap, top5_sum
-        Distance to the uniform measure, widest gap and sum of the five widest, in z.
-    """
-
-    n_items: int
-    ddm: float | None = None
-    max_gap: float | None = None
-    top5_sum: float | None = None
+TOP = 5
+# Enough to tell a common width from a rare one (a step is 0.05); `gap_chances` on its own takes more.
+REPLICATES = 20
+FOLDS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class ItemPlace:
-    """One item: difficulty in logits with its sd, place z with its 90 % interval; None is undefined.
-
-    ``censored``: every model asked was always right, or never, so that the place comes from the prior.
-    """
-
-    id: str
-    b: float | None
-    b_sd: float | None
-    z: float | None
-    z_lo90: float | None
-    z_hi90: float | None
-    censored: bool
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Diagnosis:
-    """What the report shows.
+    """What a report shows. A part that was not asked for, or has no answer in this log, is None (a note says why).
 
     Parameters
     ----------
-    n_models
-        Models of the log.
-    figures, uncensored
-        Of all items, and of those whose place does not come from the prior alone, on the same axis.
-    gaps
-        Widest first; empty where the axis is undefined.
-    gate, engine, seed, versions
-        Of the fit.
-    items
-        Sorted by id.
+    log, fit
+        What was fitted, and the fit.
+    usable
+        The fit passed its gate, or its failure was accepted. Otherwise nothing downstream of it is there.
+    target
+        Of DDM.
     scale
         The frozen axis; None where nothing but the prior would set it, or the fit may not be used.
+    gaps
+        All of them, widest first; empty where the axis is undefined.
+    prefit, data
+        Checks that need no fit.
+    figures
+        DDM, Max Gap and top-5 sum of the estimates and of the true item set, by set of items and axis.
+    resolutions, chances
+        Of the widest gaps, in the order of ``gaps``.
+    information
+        What the pool can see along the axis.
+    model_choice
+        Held-out comparison of item models.
+    pool
+        How far everything moves with the choice of models.
     notes
         What a reader of the figures must know, one sentence each.
     """
 
-    n_models: int
-    figures: Figures
-    uncensored: Figures
-    gaps: tuple[Gap, ...]
-    gate: Gate
-    engine: str
-    seed: int
-    versions: Mapping[str, str]
-    items: tuple[ItemPlace, ...]
+    log: ResponseLog
+    fit: Fit
+    usable: bool
+    target: Target
     scale: Scale | None
+    gaps: tuple[Gap, ...]
+    prefit: tuple[PrefitCheck, ...]
+    data: DataChecks
+    figures: BenchmarkFigures | None
+    resolutions: tuple[GapResolution, ...]
+    chances: GapChances | None
+    information: InformationCurve | None
+    model_choice: ModelChoice | None
+    pool: PoolDependence | None
     notes: tuple[str, ...]
 
     def document(self) -> dict[str, Any]:
         """The JSON document: plain Python values, undefined is None."""
-        gate = {**asdict(self.gate), "reasons": list(self.gate.reasons)}
-        scale = self.scale
-        return {
-            "v": DOCUMENT_VERSION,
-            **asdict(self.figures),
-            "n_models": self.n_models,
-            "n_censored": self.figures.n_items - self.uncensored.n_items,
-            "uncensored": asdict(self.uncensored),
-            "gaps": [asdict(gap) for gap in self.gaps],
-            "gate": {
-                key: _finite(value) if isinstance(value, float) else value for key, value in gate.items()
-            },
-            "engine": self.engine,
-            "seed": self.seed,
-            "versions": dict(self.versions),
-            "scale": None if scale is None else {"name": scale.name, "lo": scale.lo, "hi": scale.hi},
-            "items": [asdict(item) for item in self.items],
-            "notes": list(self.notes),
-        }
+        from benchfill.calibration.report_document import diagnosis_document
+
+        return diagnosis_document(self)
 
 
 def diagnose(
@@ -118,20 +96,37 @@ def diagnose(
     engine: Engine = "nuts",
     seed: int = 0,
     guessing: NDArray[np.float64] | None = None,
+    scale: ScaleName = "minmax",
+    target: Target | None = None,
+    top: int = TOP,
+    fast: bool = False,
+    pool_subsets: bool = False,
     progress: Progress | None = None,
     accept_unconverged: bool = False,
     notes: Sequence[str] = (),
 ) -> Diagnosis:
-    """Fit the 1PL to a log and describe the benchmark on the min-max axis of its own items.
+    """Fit the 1PL to a log and describe the benchmark on a frozen axis.
 
     Parameters
     ----------
-    engine, seed, progress
-        As in `fit_1pl`.
-    guessing : (items,)
-        Chance of a blind guess of each item of the log, in its order; None is 0 throughout.
+    engine, seed
+        As in `fit_1pl`; the seed is that of every other random draw too.
+    guessing
+        Shape (items,). Chance of a blind guess of each item of the log, in its order; None is 0 throughout.
+    scale
+        Which axis, see `make_scale`.
+    target
+        Of DDM; None is uniform.
+    top
+        How many gaps are examined.
+    fast
+        Leave out what takes refits: gaps by chance and the comparison of item models.
+    pool_subsets
+        Refit on halves of the pool.
+    progress
+        Called with the fraction of the present step and a short message.
     accept_unconverged
-        Show the figures of a fit that failed its gate; otherwise they are withheld.
+        Go on with a fit that failed its gate; otherwise everything downstream of it is withheld.
     notes
         Sentences on the log that go in front of the diagnosis' own.
 
@@ -141,49 +136,122 @@ def diagnose(
         The log cannot be fitted, e.g. its models share no items.
     """
     fit = fit_1pl(log, engine=engine, guessing=guessing, seed=seed, progress=progress)
-    return diagnosis_of(fit, accept_unconverged=accept_unconverged, notes=notes)
-
-
-def diagnosis_of(fit: Fit, *, accept_unconverged: bool = False, notes: Sequence[str] = ()) -> Diagnosis:
-    """Describe a fitted benchmark; see `diagnose`."""
-    own = [*notes, *fit.notes]
-    known = ~fit.censored
-    scale: Scale | None = None
-    usable = fit.gate.passed or accept_unconverged
-    if not usable:
-        own.append("The fit failed its gate: difficulties, gaps and figures are withheld.")
-    elif not known.any():
-        own.append(
-            "No item tells the models apart: every item is always right or never, so that places on the axis "
-            "would come from the prior alone, and no gap is claimed."
-        )
-    elif fit.b.min() < fit.b.max():
-        scale = minmax_scale(fit)
-        own.extend(_anchor_note(fit))
-    else:
-        own.append("All items are equally difficult in this log: there is no axis to lay them on.")
-    if usable and not fit.gate.passed:
-        own.append("The fit failed its gate and is shown because that was accepted.")
-    z = None if scale is None else scale.to_z(fit.b)
-    return Diagnosis(
-        n_models=len(fit.models),
-        figures=_figures(z, len(fit.items)),
-        uncensored=_figures(None if z is None else z[known], int(known.sum())),
-        gaps=() if z is None else tuple(find_gaps(z)),
-        gate=fit.gate,
-        engine=fit.engine,
-        seed=fit.seed,
-        versions=dict(fit.versions),
-        items=_places(fit, scale, shown=usable),
+    return diagnosis_of(
+        fit,
+        log,
         scale=scale,
+        target=target,
+        top=top,
+        fast=fast,
+        pool_subsets=pool_subsets,
+        progress=progress,
+        accept_unconverged=accept_unconverged,
+        notes=notes,
+    )
+
+
+def diagnosis_of(
+    fit: Fit,
+    log: ResponseLog,
+    *,
+    scale: ScaleName = "minmax",
+    target: Target | None = None,
+    top: int = TOP,
+    fast: bool = False,
+    pool_subsets: bool = False,
+    progress: Progress | None = None,
+    accept_unconverged: bool = False,
+    notes: Sequence[str] = (),
+) -> Diagnosis:
+    """Describe a benchmark by a fit and the log it was fitted to; see `diagnose`."""
+    own = [*notes, *fit.notes]
+    report = progress or (lambda fraction, message: None)
+    measure = Uniform() if target is None else target
+    usable = fit.gate.passed or accept_unconverged
+    report(0.0, "checks of the data")
+    prefit, data = prefit_checks(log), check_data(log)
+    axis = _axis(fit, scale, own, usable=usable)
+    gaps = () if axis is None else tuple(find_gaps(axis.to_z(fit.b)))
+    figures = resolutions = chances = information = choice = pool = None
+
+    def attempt(what: str, make: Callable[[], Found]) -> Found | None:
+        """One part of the report; where the log does not allow it, a note says so and the rest goes on."""
+        report(0.0, what)
+        try:
+            return make()
+        except BenchfillError as error:
+            own.append(f"Left out, {what}: {error.message}")
+            return None
+
+    if axis is not None:
+        where = axis
+        figures = benchmark_figures(fit, log, where, target=measure, seed=fit.seed)
+        report(0.0, "resolution of gaps")
+        resolutions = resolve_gaps(fit, log, where, gaps[:top])
+        information = information_curve(fit, where)
+        if not fast:
+            chances = attempt(
+                "gaps by chance",
+                lambda: gap_chances(
+                    fit, log, where, top=top, replicates=REPLICATES, seed=fit.seed, progress=progress
+                ),
+            )
+            choice = attempt(
+                "comparison of item models",
+                lambda: choose_model(
+                    log, guessing=fit.guessing, folds=FOLDS, seed=fit.seed, progress=progress
+                ),
+            )
+        if pool_subsets:
+            pool = attempt(
+                "dependence on the pool",
+                lambda: pool_dependence(
+                    fit, log, where, gaps[:top], target=measure, seed=fit.seed, progress=progress
+                ),
+            )
+    if usable and fit.engine == "mml":
+        own.append(
+            "mml is a preview: it has no intervals, p_empty takes abilities as known and so claims too much, "
+            "and no gap is called resolved. Use nuts or laplace."
+        )
+    return Diagnosis(
+        log=log,
+        fit=fit,
+        usable=usable,
+        target=measure,
+        scale=axis,
+        gaps=gaps,
+        prefit=prefit,
+        data=data,
+        figures=figures,
+        resolutions=resolutions or (),
+        chances=chances,
+        information=information,
+        model_choice=choice,
+        pool=pool,
         notes=tuple(own),
     )
 
 
-def _figures(z: NDArray[np.float64] | None, n_items: int) -> Figures:
-    if z is None or not z.size:
-        return Figures(n_items)
-    return Figures(n_items, ddm(z), max_gap(z), top_k_gap_sum(z, _TOP))
+def _axis(fit: Fit, name: ScaleName, notes: list[str], *, usable: bool) -> Scale | None:
+    """The axis, or None and a note why there is none."""
+    if not usable:
+        notes.append("The fit failed its gate: difficulties, gaps and figures are withheld.")
+        return None
+    if not fit.gate.passed:
+        notes.append("The fit failed its gate and is shown because that was accepted.")
+    if fit.censored.all():
+        notes.append(
+            "No item tells the models apart: every item is always right or never, so that places on the axis "
+            "would come from the prior alone, and no gap is claimed."
+        )
+        return None
+    if not fit.b.min() < fit.b.max():
+        notes.append("All items are equally difficult in this log: there is no axis to lay them on.")
+        return None
+    if name == "minmax":
+        notes.extend(_anchor_note(fit))
+    return make_scale(name, fit)
 
 
 def _anchor_note(fit: Fit) -> list[str]:
@@ -199,31 +267,3 @@ def _anchor_note(fit: Fit) -> list[str]:
     return [
         f"Censored items, always right or never, set the {sides} of the axis: its length depends on the prior."
     ]
-
-
-def _places(fit: Fit, scale: Scale | None, *, shown: bool) -> tuple[ItemPlace, ...]:
-    nothing: list[float | None] = [None] * len(fit.items)
-
-    def column(values: NDArray[np.float64], on_axis: bool) -> list[float | None]:
-        if not shown or (on_axis and scale is None):
-            return nothing
-        placed = values if scale is None or not on_axis else scale.to_z(values)
-        return [_finite(value) for value in placed.tolist()]
-
-    return tuple(
-        ItemPlace(*row)
-        for row in zip(
-            fit.items,
-            column(fit.b, False),
-            column(fit.b_sd, False),
-            column(fit.b, True),
-            column(fit.b_lo90, True),
-            column(fit.b_hi90, True),
-            fit.censored.tolist(),
-            strict=True,
-        )
-    )
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

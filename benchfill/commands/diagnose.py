@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
+from benchfill.commands.axis_options import (
+    ItemsOption,
+    JsonOption,
+    MapOption,
+    RowsOption,
+    SeedOption,
+    ThresholdOption,
+    read_places,
+)
 from benchfill.errors import GateRefused, InputError
 
 if TYPE_CHECKING:
@@ -14,100 +23,223 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from benchfill.calibration.response_log import ResponseLog
+    from benchfill.calibration.targets import Target
+    from benchfill.logs.importing import ImportOptions
 
 __all__ = ["diagnose"]
 
+# Names of files that say nothing of the benchmark: their folder does.
+_BARE_NAMES = frozenset({"responses", "responses_long", "responses_wide", "log", "results", "samples"})
+
 
 def diagnose(
-    log: Annotated[
-        Path | None, typer.Argument(metavar="LOG", help="Response log (CSV or JSONL, plain or gzip).")
+    logs: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="LOG...", help="One benchmark each: a response log of any format, or a folder."
+        ),
     ] = None,
     responses: Annotated[Path | None, typer.Option("--responses", help="The same as LOG.")] = None,
-    items: Annotated[
-        Path | None, typer.Option("--items", help="Items (JSONL): names them and gives guessing rates.")
+    items: ItemsOption = None,
+    map_: MapOption = None,
+    rows: RowsOption = None,
+    threshold: ThresholdOption = None,
+    format_: Annotated[
+        str | None, typer.Option("--format", help="Format of the logs; detected by content without it.")
     ] = None,
-    map_: Annotated[
-        list[str] | None,
-        typer.Option("--map", metavar="FIELD=PATH", help="Name of a field, e.g. question=doc.problem."),
+    filters: Annotated[
+        list[str] | None, typer.Option("--filter", help="Which way of extracting answers counts (lm-eval).")
     ] = None,
-    rows: Annotated[
-        Literal["models", "items"] | None,
-        typer.Option("--rows", help="Rows of a wide log: models or items, where its header is silent."),
+    metrics: Annotated[
+        list[str] | None, typer.Option("--metric", help="Which metric counts, where several differ.")
     ] = None,
-    threshold: Annotated[
-        float | None, typer.Option("--threshold", help="Partial credit counts as right from here on.")
+    tasks: Annotated[
+        list[str] | None, typer.Option("--task", help="Only this task; may be given several times.")
     ] = None,
+    collapse_repeats: Annotated[
+        bool,
+        typer.Option("--collapse-repeats", help="Repeats that are identical in every cell count once."),
+    ] = False,
     engine: Annotated[
-        Literal["nuts", "laplace", "mml", "full"],
-        typer.Option("--engine", help="Sampler of the fit; mml is a fast preview."),
-    ] = "nuts",
-    seed: Annotated[
-        int, typer.Option("--seed", min=0, help="Same seed, same figures.", envvar="BENCHFILL_SEED")
-    ] = 1,
+        Literal["nuts", "laplace", "mml", "full"] | None,
+        typer.Option("--engine", help="Sampler of the fit; nuts without it. mml is a fast preview."),
+    ] = None,
+    scale: Annotated[
+        Literal["minmax", "pool", "failure"],
+        typer.Option("--scale", help="What the ends of the axis are: items, the pool's range, or failure."),
+    ] = "minmax",
+    target_dist: Annotated[
+        str,
+        typer.Option(
+            "--target-dist",
+            metavar="DIST",
+            help="Target of DDM: uniform, beta:a,b, histogram:1,2,1, or a file with places of items.",
+        ),
+    ] = "uniform",
+    top: Annotated[int, typer.Option("--top", min=1, help="How many of the widest gaps to examine.")] = 5,
+    seed: SeedOption = 1,
+    pool_subsets: Annotated[
+        bool, typer.Option("--pool-subsets", help="Refit on halves of the models: what the pool does.")
+    ] = False,
+    fast: Annotated[
+        bool, typer.Option("--fast", help="A preview in seconds: mml, and nothing that takes refits.")
+    ] = False,
     accept_unconverged: Annotated[
         bool, typer.Option("--accept-unconverged", help="Show the figures of a fit that failed its gate.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    as_json: JsonOption = False,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Also write a page with plots, in one file.")
+    ] = None,
 ) -> None:
     """Measure where the items of a benchmark lie, how evenly, and which gaps they leave.
 
+    Several logs are compared in one table. A fit that fails its gate exits 1, its figures withheld.
+
     Examples:
 
-      benchfill diagnose responses.csv
+      benchfill diagnose responses.csv --html report.html
 
-      benchfill diagnose --responses log.csv.gz --items items.jsonl --json
+      benchfill diagnose results/ --items items.jsonl --json
+
+      benchfill diagnose aime.csv gsm8k.csv --fast
     """
-    import json
-
     from benchfill.calibration.diagnosis import diagnose as run_diagnosis
-    from benchfill.display.diagnosis import FitProgress, print_diagnosis
+    from benchfill.display.diagnosis import FitProgress
+    from benchfill.logs.importing import ImportOptions
 
-    path = log or responses
-    if path is None or (log is not None and responses is not None):
-        raise InputError("Name one response log.", "For example: benchfill diagnose responses.csv")
-    found, guessing, notes = _read(path, items, map_ or [], rows, threshold)
+    paths = _paths(logs, responses)
+    if fast and engine not in (None, "mml"):
+        raise InputError(f"--fast is a preview with mml, not {engine}.", "Leave one of them out.")
+    if fast and pool_subsets:
+        raise InputError("--fast leaves out refits, --pool-subsets asks for them.", "Leave one of them out.")
+    if html is not None and (html.is_dir() or not html.absolute().parent.is_dir()):
+        raise InputError(f"Cannot write {html}: no such folder, or a folder itself.", kind="unwritable")
+    target = _target(target_dist)
+    options = ImportOptions(
+        format=format_,
+        filters=tuple(filters or ()),
+        metrics=tuple(metrics or ()),
+        tasks=tuple(tasks or ()),
+        threshold=threshold,
+        rows=rows,
+        collapse_repeats=collapse_repeats,
+    )
+    # All are read before the first is fitted: a wrong name should not take a minute to be seen.
+    found = [_read(path, items, map_ or [], options) for path in paths]
+    documents: list[dict[str, Any]] = []
     with FitProgress() as progress:
-        result = run_diagnosis(
-            found,
-            engine=engine,
-            seed=seed,
-            guessing=guessing,
-            progress=progress,
-            accept_unconverged=accept_unconverged,
-            notes=notes,
-        )
-    document = result.document()
-    if as_json:
-        typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
-    else:
-        print_diagnosis(document)
-    if not (result.gate.passed or accept_unconverged):
+        for name, log in zip(_names(paths), found, strict=True):
+            place = f"{len(documents) + 1}/{len(found)} {name}: " if len(found) > 1 else ""
+
+            def show(fraction: float, message: str, place: str = place) -> None:
+                progress(fraction, f"{place}{message}")
+
+            try:
+                result = run_diagnosis(
+                    log.log,
+                    engine=engine or ("mml" if fast else "nuts"),
+                    seed=seed,
+                    guessing=log.guessing,
+                    scale=scale,
+                    target=target,
+                    top=top,
+                    fast=fast,
+                    pool_subsets=pool_subsets,
+                    progress=show,
+                    accept_unconverged=accept_unconverged,
+                    notes=log.notes,
+                )
+            except InputError as error:
+                if not place:
+                    raise
+                raise InputError(f"{name}: {error.message}", error.remedy, kind=error.kind) from error
+            documents.append({**result.document(), "name": name})
+    _output(documents, as_json=as_json, html=html)
+    failed = [each for each in documents if not (each["gate"]["passed"] or accept_unconverged)]
+    if failed:
+        named = "" if len(documents) == 1 else f" ({', '.join(each['name'] for each in failed)})"
         raise GateRefused(
-            f"The fit failed its gate: {' '.join(result.gate.reasons)}",
+            f"The fit failed its gate{named}: {' '.join(failed[0]['gate']['reasons'])}",
             "Use another --engine or --seed, or see the figures with --accept-unconverged.",
         )
 
 
-def _read(
-    path: Path,
-    items: Path | None,
-    pairs: list[str],
-    rows: Literal["models", "items"] | None,
-    threshold: float | None,
-) -> tuple[ResponseLog, NDArray[np.float64] | None, tuple[str, ...]]:
-    """The log, restricted to the items named, their guessing rates in its order, and notes on both files."""
+def _output(documents: list[dict[str, Any]], *, as_json: bool, html: Path | None) -> None:
+    import json
+
+    from benchfill.display.diagnosis import print_comparison, print_diagnosis
+
+    if html is not None:
+        from benchfill.atomic import write_whole
+        from benchfill.report.page import render_page
+
+        write_whole(html, render_page(documents).encode("utf-8"))
+        typer.echo(f"Report written to {html}", err=True)
+    if as_json:
+        whole = documents[0] if len(documents) == 1 else {"v": 1, "benchmarks": documents}
+        typer.echo(json.dumps(whole, ensure_ascii=False, allow_nan=False))
+    elif len(documents) == 1:
+        print_diagnosis(documents[0])
+    else:
+        print_comparison(documents)
+
+
+def _paths(logs: list[Path] | None, responses: Path | None) -> list[Path]:
+    paths = [*(logs or []), *([] if responses is None else [responses])]
+    if not paths or (logs and responses is not None):
+        raise InputError(
+            "Name one response log, or several.", "For example: benchfill diagnose responses.csv"
+        )
+    return paths
+
+
+def _names(paths: list[Path]) -> list[str]:
+    """Names of the benchmarks after their files or, where these say nothing or are alike, their folders."""
+    names = []
+    for path in paths:
+        stem = path.name if path.is_dir() else path.name.split(".")[0]
+        names.append(path.absolute().parent.name if stem in _BARE_NAMES or not stem else stem)
+    return [
+        f"{path.absolute().parent.name}/{name}" if names.count(name) > 1 else name
+        for path, name in zip(paths, names, strict=True)
+    ]
+
+
+def _target(text: str) -> Target:
+    from benchfill.calibration.targets import Sample, parse_target
+
+    if text.partition(":")[0] in ("uniform", "beta", "histogram"):
+        return parse_target(text)
+    path = Path(text.removeprefix("sample:"))
+    return Sample(tuple(read_places([path]).z.values()), path.name)
+
+
+class _Read(NamedTuple):
+    """A log restricted to the items named, their guessing rates in its order, and notes on both files."""
+
+    log: ResponseLog
+    guessing: NDArray[np.float64]
+    notes: tuple[str, ...]
+
+
+def _read(path: Path, items: Path | None, pairs: list[str], options: ImportOptions) -> _Read:
+    from dataclasses import replace
+
     import numpy as np
 
+    from benchfill.logs.importing import load_responses
     from benchfill.logs.items import check_items_cover, parse_mapping, read_items
-    from benchfill.logs.responses import read_responses
 
-    file = read_responses(path, rows=rows, threshold=threshold)
+    found = load_responses([path], options)
+    # Texts are of no use to a diagnosis, so their absence is no news.
+    notes = tuple(replace(found.report, without_text={}).warnings())
     if items is None:
         if pairs:
             raise InputError("--map names fields of the items.", "Pass the file with --items.")
-        return file.log, None, file.notes
-    item_file = read_items(items, mapping=parse_mapping(pairs))
-    notes = check_items_cover(item_file.items, file.log)
-    rates = {item.id: item.guessing for item in item_file.items}
-    log = file.log.select_items(rates)
-    return log, np.array([rates[item] for item in log.items]), (*item_file.notes, *file.notes, *notes)
+        return _Read(found.log, found.guessing(), notes)
+    file = read_items(items, mapping=parse_mapping(pairs))
+    covered = check_items_cover(file.items, found.log)
+    rates = {item.id: item.guessing for item in file.items}
+    log = found.log.select_items(rates)
+    return _Read(log, np.array([rates[item] for item in log.items]), (*file.notes, *notes, *covered))

@@ -1,9 +1,10 @@
-"""A diagnosis for a person: the gate, the axis, the figures, the gaps; and the fit's progress while it runs."""
+"""A diagnosis for a person: gate, axis, figures, gaps, checks and limits; and the fit's progress while it runs."""
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TextIO
 
@@ -15,12 +16,14 @@ from rich.text import Text
 
 from benchfill.display.axis import View, axis
 from benchfill.display.console import make_console, print_table
+from benchfill.display.diagnosis_checks import check_lines
 from benchfill.display.plain import PlainDisplay
-from benchfill.display.text import number, plain_text
+from benchfill.display.text import interval, number, plain_text
 
-__all__ = ["FitProgress", "print_diagnosis"]
+__all__ = ["FitProgress", "print_comparison", "print_diagnosis"]
 
 _GAPS_SHOWN = 10
+_FIGURES = (("ddm", "DDM"), ("max_gap", "Max Gap"), ("top5_sum", "Top-5 sum"))
 _AXIS_WIDTH = 100
 
 
@@ -57,11 +60,17 @@ class FitProgress:
 
 
 def print_diagnosis(document: Mapping[str, Any], stream: TextIO | None = None) -> None:
-    """Print the document of a diagnosis (`benchfill.calibration.diagnosis`) on stdout."""
+    """Print the document of a diagnosis (`benchfill.calibration.report_document`) on stdout."""
     console = make_console(stream or sys.stdout)
+    name = plain_text(document.get("name") or "")
     console.print(
         Text.assemble(
-            (f"{document['n_items']:,} items, {document['n_models']:,} models", "bold"),
+            (f"{name}: " if name else "", "bold"),
+            (
+                f"{document['n_items']:,} items, {document['n_models']:,} models,"
+                f" {document['n_attempts']:,} attempts",
+                "bold",
+            ),
             f"  engine {document['engine']}, seed {document['seed']}",
         )
     )
@@ -71,12 +80,49 @@ def print_diagnosis(document: Mapping[str, Any], stream: TextIO | None = None) -
     if document["scale"] is not None:
         _print_axis(console, document)
         print_table(console, _figures_table(document))
-        print_table(console, _gaps_table(document["gaps"]))
-        if len(document["gaps"]) > _GAPS_SHOWN:
-            rest = len(document["gaps"]) - _GAPS_SHOWN
-            console.print(Text(f"and {rest:,} narrower gaps (all with --json)", style="dim"))
-    for note in document["notes"]:
-        console.print(Text(f"Note: {plain_text(note)}"), soft_wrap=True)
+        _print_gaps(console, document["gaps"])
+    _print_section(console, "Checks", check_lines(document))
+    _print_section(console, "Notes", (("-", Text(plain_text(each))) for each in document["notes"]))
+    _print_section(
+        console,
+        "What these figures do not say",
+        (("-", Text(plain_text(each))) for each in document["limits"]),
+    )
+    console.print(Text(f"\nData {document['fingerprint'][:23]}", style="dim"))
+
+
+def print_comparison(documents: Sequence[Mapping[str, Any]], stream: TextIO | None = None) -> None:
+    """Print one table of several benchmarks: figures of the point estimates, and below the 90 % intervals."""
+    console = make_console(stream or sys.stdout)
+    table = _table("Benchmarks (z)", "benchmark", "n", "models", "DDM", "Max Gap", "top-5", "gate")
+    table.columns[0].justify = "left"
+    for document in documents:
+        gate = Text("passed", style="green") if document["gate"]["passed"] else Text("failed", style="red")
+        points = (number(document[key]) for key, _ in _FIGURES)
+        counts = (f"{document[key]:,}" for key in ("n_items", "n_models"))
+        table.add_row(Text(plain_text(document["name"])), *counts, *points, gate)
+        ranges = [interval(document[f"{key}_lo90"], document[f"{key}_hi90"]) for key, _ in _FIGURES]
+        if any(ranges):
+            table.add_row(
+                "", "", "", *(Text(each.replace(", ", "\u2013"), style="dim") for each in ranges), ""
+            )
+    print_table(console, table)
+    console.print(
+        Text(
+            "Figures of the point estimates; in brackets 90 % intervals of the figure of the true item set.",
+            style="dim",
+        )
+    )
+
+
+def _print_section(console: Console, title: str, lines: Iterable[tuple[str | Text, Text]]) -> None:
+    """Lines behind their marks, wrapped beside these; nothing where there are no lines."""
+    grid = Table.grid(padding=(0, 1))
+    for mark, line in lines:
+        grid.add_row(mark, line)
+    if grid.row_count:
+        console.print(Text(f"\n{title}", style="bold"))
+        console.print(grid)
 
 
 def _gate_line(gate: Mapping[str, Any]) -> Text:
@@ -116,22 +162,61 @@ def _print_axis(console: Console, document: Mapping[str, Any]) -> None:
 
 
 def _figures_table(document: Mapping[str, Any]) -> Table:
-    table = _table("Point estimates (z)", "", "items", "DDM", "Max Gap", "top-5 gap sum")
-    rows = [("all items", document)]
-    if document["n_censored"]:
-        rows.append(("without censored items", document["uncensored"]))
-    for label, figures in rows:
-        values = (number(figures[name]) for name in ("ddm", "max_gap", "top5_sum"))
-        table.add_row(label, f"{figures['n_items']:,}", *values)
+    table = _table(
+        f"Figures (z), target {plain_text(document['target'])}",
+        *("", "items", "estimates", "true items", "90 % interval"),
+    )
     table.columns[0].justify = "left"
+    rows = [("", document["n_items"], document)]
+    if document["n_censored"]:
+        rows.append((", without censored", document["uncensored"]["n_items"], document["uncensored"]))
+    if document["scale"]["name"] != "pool":
+        rows.append((", pool anchors", document["n_items"], document["pool_anchors"]))
+    for key, title in _FIGURES:
+        for label, count, figures in rows:
+            table.add_row(
+                f"{title}{label}",
+                f"{count:,}",
+                number(figures[key]),
+                number(figures[f"{key}_median"]),
+                interval(figures[f"{key}_lo90"], figures[f"{key}_hi90"]),
+            )
     return table
 
 
-def _gaps_table(gaps: list[Mapping[str, Any]]) -> Table:
-    table = _table("Gaps (z)", "gap", "from", "to", "width", "target")
-    for place, gap in enumerate(gaps[:_GAPS_SHOWN], 1):
-        table.add_row(str(place), *(number(gap[name]) for name in ("lo", "hi", "width", "target")))
-    return table
+def _print_gaps(console: Console, gaps: Sequence[Mapping[str, Any]]) -> None:
+    examined = [gap for gap in gaps if gap["p_empty"] is not None][:_GAPS_SHOWN]
+    table = _table("Gaps (z)", "gap", "from", "to", "width", "target", "p empty", "p chance", "resolved")
+    table.columns[-1].justify = "left"
+    for place, gap in enumerate(examined, 1):
+        figures = (number(gap[name]) for name in ("lo", "hi", "width", "target", "p_empty"))
+        table.add_row(str(place), *figures, number(gap["p_chance"], 2), _resolution(gap))
+    print_table(console, table)
+    rest = len(gaps) - len(examined)
+    more = f" {rest:,} narrower gaps are in --json." if rest else ""
+    console.print(
+        Text(
+            "p empty: chance that no item truly lies in the middle half of the gap; resolved from 0.95 on. "
+            f"p chance: share of gap-free benchmarks of this design with as wide a gap.{more}",
+            style="dim",
+        )
+    )
+    for place, gap in enumerate(examined, 1):
+        if gap["attempts_to_resolve"] is not None:
+            console.print(
+                Text(
+                    f"Gap {place} is not resolvable with this design; about {gap['attempts_to_resolve']:,} attempts "
+                    f"of every model at every item would do, or {gap['models_to_resolve']:,} models like these."
+                )
+            )
+
+
+def _resolution(gap: Mapping[str, Any]) -> Text:
+    if gap["resolved"] is None:
+        return Text("-")
+    if gap["resolved"]:
+        return Text("yes", style="green")
+    return Text("no, pool blind" if gap["out_of_reach"] else "no", style="yellow")
 
 
 def _table(title: str, *headers: str) -> Table:
