@@ -106,7 +106,7 @@ def random_moments(rng: random.Random, kills: int, took: float) -> list[float]:
     A start alone takes some seconds: with all moments drawn over the whole run, few kills would be needed to end it.
     """
     early, late = rng.uniform(0.2, took / 3), rng.uniform(took / 3, took / 2)
-    return [early, late, *(rng.uniform(1.0, took / 5) for _ in range(kills - 2))][:kills]
+    return [early, late, *(rng.uniform(1.0, took / 8) for _ in range(kills - 2))][:kills]
 
 
 def main() -> None:
