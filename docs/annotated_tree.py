@@ -1,7 +1,7 @@
 """Write the annotated tree that closes the README: one line a file, from the first line of each docstring.
 
-    python docs/annotated_tree.py            rewrite README.md
-    python docs/annotated_tree.py --check    exit 1 when it is not up to date
+python docs/annotated_tree.py            rewrite README.md
+python docs/annotated_tree.py --check    exit 1 when it is not up to date
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ def tree() -> str:
             said = note(init) if init.is_file() and init.read_text(encoding="utf-8").strip() else ""
             lines.append("")
             lines.append(f"{place.relative_to(ROOT).as_posix() + '/':<40} {said}".rstrip())
-            lines.extend(f"  {path.name:<38} {note(path)}".rstrip() for path in sorted(place.iterdir()) if wanted(path))
+            lines.extend(
+                f"  {path.name:<38} {note(path)}".rstrip() for path in sorted(place.iterdir()) if wanted(path)
+            )
     return "\n".join(lines) + "\n"
 
 

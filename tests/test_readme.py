@@ -15,7 +15,9 @@ def test_two_commands_for_a_fresh_machine():
     blocks = section.split("```sh\n")[1:]
     commands = [block.split("```")[0].strip() for block in blocks]
     assert len(commands) == 2
-    assert all(command.startswith("python3 -m venv .venv && ") and "\n" not in command for command in commands)
+    assert all(
+        command.startswith("python3 -m venv .venv && ") and "\n" not in command for command in commands
+    )
     assert commands[0].endswith("benchfill run --gaps 3")
     assert "pip install -e '.[dev]'" in commands[1]
     before_landing = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
@@ -25,15 +27,16 @@ def test_two_commands_for_a_fresh_machine():
 
 
 def test_the_tree_names_every_file():
-    result = subprocess.run(
-        [sys.executable, str(ROOT / "docs" / "annotated_tree.py"), "--check"], capture_output=True, text=True, check=False
-    )
+    script = str(ROOT / "docs" / "annotated_tree.py")
+    result = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
 
 
 def test_every_command_is_in_the_readme():
     from benchfill.cli import app
 
-    names = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
+    names = [
+        command.name or command.callback.__name__ for command in app.registered_commands if command.callback
+    ]
     for name in names:
         assert f"`benchfill {name}" in README or f"`{name}" in README, name
