@@ -87,10 +87,10 @@ def test_the_true_model_is_chosen(truth: str) -> None:
 def test_slopes_of_models_win_on_gsm8k_of_twelve_models(shared: Path) -> None:
     """A sketch on the public split: 0.3865 against 0.4202 over eleven blocks; here one of them, dealt anew."""
     log = read_responses(shared / "data/psn_irt/GSM8K_wide.csv.gz").log
-    found = choose_model(log, models=("1pl", "model_slopes"))
+    found = choose_model(log, folds=2, models=("1pl", "model_slopes"))
     assert found.best == "model_slopes"
     plain, sloped = found.scores
     assert sloped.gain is not None
     assert sloped.gain_se is not None
     assert sloped.gain > 5.0 * sloped.gain_se
-    assert 0.33 < sloped.log_loss < plain.log_loss < 0.40
+    assert 0.30 < sloped.log_loss < plain.log_loss < 0.40
