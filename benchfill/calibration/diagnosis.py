@@ -14,12 +14,16 @@ from benchfill.calibration.data_checks import DataChecks, check_data
 from benchfill.calibration.figures import BenchmarkFigures, benchmark_figures
 from benchfill.calibration.fit import Engine, Fit, Progress, fit_1pl
 from benchfill.calibration.information import InformationCurve, information_curve
+from benchfill.calibration.item_fit import ItemFit, item_fit
 from benchfill.calibration.measure import Gap, find_gaps
 from benchfill.calibration.model_choice import ModelChoice, choose_model
+from benchfill.calibration.model_slopes import fit_item_model
 from benchfill.calibration.prefit import PrefitCheck, prefit_checks
+from benchfill.calibration.rank_stability import RankStability, rank_stability
 from benchfill.calibration.resolution import GapResolution, resolve_gaps
 from benchfill.calibration.response_log import ResponseLog
 from benchfill.calibration.scale import Scale, make_scale
+from benchfill.calibration.shuffle import ShuffleControl, shuffle_control
 from benchfill.calibration.subsets import PoolDependence, pool_dependence
 from benchfill.calibration.targets import Target, Uniform
 from benchfill.errors import BenchfillError
@@ -32,7 +36,8 @@ Found = TypeVar("Found")
 TOP = 5
 # Enough to tell a common width from a rare one (a step is 0.05); `gap_chances` on its own takes more.
 REPLICATES = 20
-FOLDS = 3
+# Of the comparison of item models, which takes half a minute with five folds of 40,000 cells.
+FOLDS, FEW_FOLDS, MANY_CELLS = 5, 3, 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +64,14 @@ class Diagnosis:
         Of the widest gaps, in the order of ``gaps``.
     information
         What the pool can see along the axis.
+    item_fit
+        How well the 1PL describes every item and model.
+    shuffle
+        What a fit finds in shuffled answers, beside the real ones.
     model_choice
         Held-out comparison of item models.
+    ranks
+        Whether pairs of models would change their order under the target.
     pool
         How far everything moves with the choice of models.
     notes
@@ -79,7 +90,10 @@ class Diagnosis:
     resolutions: tuple[GapResolution, ...]
     chances: GapChances | None
     information: InformationCurve | None
+    item_fit: ItemFit | None
+    shuffle: ShuffleControl | None
     model_choice: ModelChoice | None
+    ranks: RankStability | None
     pool: PoolDependence | None
     notes: tuple[str, ...]
 
@@ -120,7 +134,8 @@ def diagnose(
     top
         How many gaps are examined.
     fast
-        Leave out what takes refits: gaps by chance and the comparison of item models.
+        Leave out what takes refits: gaps by chance, the shuffle control, the comparison of item models and the order
+        of models under the target.
     pool_subsets
         Refit on halves of the pool.
     progress
@@ -172,7 +187,7 @@ def diagnosis_of(
     prefit, data = prefit_checks(log), check_data(log)
     axis = _axis(fit, scale, own, usable=usable)
     gaps = () if axis is None else tuple(find_gaps(axis.to_z(fit.b)))
-    figures = resolutions = chances = information = choice = pool = None
+    figures = resolutions = chances = information = choice = pool = shuffle = ranks = None
 
     def attempt(what: str, make: Callable[[], Found]) -> Found | None:
         """One part of the report; where the log does not allow it, a note says so and the rest goes on."""
@@ -183,6 +198,7 @@ def diagnosis_of(
             own.append(f"Left out, {what}: {error.message}")
             return None
 
+    fitted_items = attempt("item fit", lambda: item_fit(fit, log, seed=fit.seed)) if usable else None
     if axis is not None:
         where = axis
         figures = benchmark_figures(fit, log, where, target=measure, seed=fit.seed)
@@ -196,12 +212,21 @@ def diagnosis_of(
                     fit, log, where, top=top, replicates=REPLICATES, seed=fit.seed, progress=progress
                 ),
             )
+            shuffle = attempt(
+                "shuffle control",
+                lambda: shuffle_control(log, guessing=fit.guessing, seed=fit.seed, progress=progress),
+            )
             choice = attempt(
                 "comparison of item models",
                 lambda: choose_model(
-                    log, guessing=fit.guessing, folds=FOLDS, seed=fit.seed, progress=progress
+                    log,
+                    guessing=fit.guessing,
+                    folds=FOLDS if log.attempts.size <= MANY_CELLS else FEW_FOLDS,
+                    seed=fit.seed,
+                    progress=progress,
                 ),
             )
+            ranks = attempt("order of models under the target", lambda: _ranks(fit, log, where, measure))
         if pool_subsets:
             pool = attempt(
                 "dependence on the pool",
@@ -227,10 +252,18 @@ def diagnosis_of(
         resolutions=resolutions or (),
         chances=chances,
         information=information,
+        item_fit=fitted_items,
+        shuffle=shuffle,
         model_choice=choice,
+        ranks=ranks,
         pool=pool,
         notes=tuple(own),
     )
+
+
+def _ranks(fit: Fit, log: ResponseLog, axis: Scale, target: Target) -> RankStability:
+    slopes = fit_item_model(log, "model_slopes", guessing=fit.guessing)
+    return rank_stability(log, fit, axis, slopes, target=target, seed=fit.seed)
 
 
 def _axis(fit: Fit, name: ScaleName, notes: list[str], *, usable: bool) -> Scale | None:

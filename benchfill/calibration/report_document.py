@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from benchfill.calibration.data_checks import rest_correlations
 from benchfill.calibration.figures import Figure, FigureSet
+from benchfill.calibration.item_fit import ItemFit
 from benchfill.calibration.limits import limits_of
 from benchfill.calibration.prefit import success_rates
 from benchfill.calibration.response_log import ResponseLog
@@ -79,9 +80,12 @@ def diagnosis_document(found: Diagnosis) -> dict[str, Any]:
             for check in found.prefit
         ],
         "data": {**asdict(found.data), "connected": found.data.connected},
+        "item_fit": None if found.item_fit is None else _item_fit(found.item_fit),
+        "shuffle": None if found.shuffle is None else asdict(found.shuffle),
         "model_choice": None
         if found.model_choice is None
         else {**asdict(found.model_choice), "sentence": found.model_choice.sentence()},
+        "rank_stability": None if found.ranks is None else asdict(found.ranks),
         "pool_dependence": None if found.pool is None else _pool(found.pool, fit.items),
         "information": _information(found),
         "target_curve": _target_curve(found),
@@ -176,6 +180,15 @@ def _median(values: NDArray[np.float64]) -> float | None:
     return float(np.median(known)) if known.size else None
 
 
+def _item_fit(found: ItemFit) -> dict[str, Any]:
+    return {
+        "overall_residual": found.overall,
+        "median_residual": found.median,
+        "n_flagged": len(found.flagged),
+        "flagged": [asdict(each) for each in found.flagged],
+    }
+
+
 def _information(found: Diagnosis) -> dict[str, Any] | None:
     curve = found.information
     if curve is None:
@@ -213,6 +226,7 @@ def _models(found: Diagnosis) -> list[dict[str, Any]]:
             "ability_sd": float(sd[at]),
             "ability_lo90": float(lo[at]),
             "ability_hi90": float(hi[at]),
+            "residual": None if found.item_fit is None else float(found.item_fit.model_residual[at]),
         }
         for at, name in enumerate(fit.models)
     ]
@@ -233,7 +247,7 @@ def _items(found: Diagnosis) -> list[dict[str, Any]]:
     success = np.where(
         asked.any(axis=0), np.where(asked, rates, 0.0).sum(axis=0) / np.maximum(asked.sum(axis=0), 1), np.nan
     )
-    columns = {
+    columns: dict[str, NDArray[Any]] = {
         "b": logits(fit.b),
         "b_sd": logits(fit.b_sd),
         "z": placed(fit.b),
@@ -244,6 +258,9 @@ def _items(found: Diagnosis) -> list[dict[str, Any]]:
         "rest_correlation": rest_correlations(found.log)[0],
         "guessing": fit.guessing,
     }
+    if found.item_fit is not None:
+        for name in ("infit", "outfit", "residual", "p", "p_adjusted"):
+            columns[name] = getattr(found.item_fit, name)
     names = ("id", *columns)
     rows = zip(fit.items, *(values.tolist() for values in columns.values()), strict=True)
     return [dict(zip(names, row, strict=True)) for row in rows]

@@ -198,8 +198,9 @@ def _names(paths: list[Path]) -> list[str]:
     """Names of the benchmarks after their files or, where these say nothing or are alike, their folders."""
     names = []
     for path in paths:
-        stem = path.name if path.is_dir() else path.name.split(".")[0]
-        names.append(path.absolute().parent.name if stem in _BARE_NAMES or not stem else stem)
+        stem = path.name.split(".")[0]
+        bare = not path.is_dir() and (stem in _BARE_NAMES or not stem)
+        names.append(path.absolute().parent.name if bare else path.absolute().name if path.is_dir() else stem)
     return [
         f"{path.absolute().parent.name}/{name}" if names.count(name) > 1 else name
         for path, name in zip(paths, names, strict=True)
@@ -207,12 +208,14 @@ def _names(paths: list[Path]) -> list[str]:
 
 
 def _target(text: str) -> Target:
+    import numpy as np
+
     from benchfill.calibration.targets import Sample, parse_target
 
     if text.partition(":")[0] in ("uniform", "beta", "histogram"):
         return parse_target(text)
     path = Path(text.removeprefix("sample:"))
-    return Sample(tuple(read_places([path]).z.values()), path.name)
+    return Sample(np.array(list(read_places([path]).z.values())), path.name)
 
 
 class _Read(NamedTuple):

@@ -94,18 +94,19 @@ def print_diagnosis(document: Mapping[str, Any], stream: TextIO | None = None) -
 def print_comparison(documents: Sequence[Mapping[str, Any]], stream: TextIO | None = None) -> None:
     """Print one table of several benchmarks: figures of the point estimates, and below the 90 % intervals."""
     console = make_console(stream or sys.stdout)
-    table = _table("Benchmarks (z)", "benchmark", "n", "models", "DDM", "Max Gap", "top-5", "gate")
+    table = _table("Benchmarks (z)", "benchmark", "n", "DDM", "Max Gap", "top-5", "gate")
     table.columns[0].justify = "left"
+    for column in table.columns[2:5]:
+        column.no_wrap = True
     for document in documents:
         gate = Text("passed", style="green") if document["gate"]["passed"] else Text("failed", style="red")
         points = (number(document[key]) for key, _ in _FIGURES)
-        counts = (f"{document[key]:,}" for key in ("n_items", "n_models"))
-        table.add_row(Text(plain_text(document["name"])), *counts, *points, gate)
+        table.add_row(Text(plain_text(document["name"])), f"{document['n_items']:,}", *points, gate)
         ranges = [interval(document[f"{key}_lo90"], document[f"{key}_hi90"]) for key, _ in _FIGURES]
         if any(ranges):
-            table.add_row(
-                "", "", "", *(Text(each.replace(", ", "\u2013"), style="dim") for each in ranges), ""
-            )
+            # Zeros in front of the points take the columns that would break the intervals at a width of 80.
+            short = (Text(re.sub(r"\b0\.", ".", each), style="dim") for each in ranges)
+            table.add_row("", "", *short, "")
     print_table(console, table)
     console.print(
         Text(
@@ -201,14 +202,18 @@ def _print_gaps(console: Console, gaps: Sequence[Mapping[str, Any]]) -> None:
             style="dim",
         )
     )
-    for place, gap in enumerate(examined, 1):
-        if gap["attempts_to_resolve"] is not None:
-            console.print(
-                Text(
-                    f"Gap {place} is not resolvable with this design; about {gap['attempts_to_resolve']:,} attempts "
-                    f"of every model at every item would do, or {gap['models_to_resolve']:,} models like these."
-                )
+    needed = [
+        f"gap {place}: {gap['attempts_to_resolve']:,} or {gap['models_to_resolve']:,}"
+        for place, gap in enumerate(examined, 1)
+        if gap["attempts_to_resolve"] is not None
+    ]
+    if needed:
+        console.print(
+            Text(
+                "Not resolvable with this design. About so many attempts of every model at every item, or models "
+                f"like these, would do: {'; '.join(needed)}."
             )
+        )
 
 
 def _resolution(gap: Mapping[str, Any]) -> Text:

@@ -21,6 +21,7 @@ from benchfill.calibration.response_log import ResponseLog
 from benchfill.commands.diagnose import diagnose
 from benchfill.display.diagnosis import FitProgress, print_diagnosis
 from benchfill.errors import GateRefused, InputError
+from tests.logs.harness.made_logs import lm_eval_folder, rasch_scores
 
 runner = CliRunner()
 
@@ -45,7 +46,7 @@ def run(*arguments: object) -> Any:
 
 
 def test_json_is_one_document_on_stdout(log: Path) -> None:
-    result = run("--responses", log, "--engine", "mml", "--json", "--seed", 5)
+    result = run("--responses", log, "--fast", "--json", "--seed", 5)
     assert result.exit_code == 0, result.output
     document = json.loads(result.stdout)
     assert (document["v"], document["n_items"], document["n_models"]) == (1, 12, 6)
@@ -64,13 +65,13 @@ def test_order_of_rows_does_not_change_a_byte(log: Path, tmp_path: Path) -> None
     for path, lines in zip(paths, (rows, rows[::-1]), strict=True):
         path.parent.mkdir()
         path.write_text("\n".join([header, *lines]), encoding="utf-8")
-    first, second = (run(path, "--engine", "mml", "--json") for path in paths)
+    first, second = (run(path, "--fast", "--json") for path in paths)
     assert first.exit_code == 0
     assert first.stdout == second.stdout
 
 
 def test_terminal_output_shows_gate_axis_figures_and_gaps(log: Path) -> None:
-    result = run(log, "--engine", "mml")
+    result = run(log, "--fast")
     assert result.exit_code == 0, result.output
     text = result.stdout
     for part in ("12 items, 6 models", "Gate passed", "DDM", "Max Gap", "Top-5 sum", "target", "logits"):
@@ -116,10 +117,10 @@ def test_a_failed_gate_is_shown_and_exits_1_unless_accepted(
         return Fit(**{**{name: getattr(fit, name) for name in fit.__dataclass_fields__}, "gate": failed})
 
     monkeypatch.setattr(room, "fit_1pl", unconverged)
-    refused = run(log, "--engine", "mml", *flags)
+    refused = run(log, "--fast", *flags)
     assert isinstance(refused.exception, GateRefused)
     assert refused.exception.exit_code == 1
-    accepted = run(log, "--engine", "mml", "--accept-unconverged", *flags)
+    accepted = run(log, "--fast", "--accept-unconverged", *flags)
     assert accepted.exit_code == 0
     if flags:
         assert json.loads(refused.stdout)["ddm"] is None
@@ -159,6 +160,9 @@ def test_foreign_text_cannot_steer_the_terminal() -> None:
         "n_attempts": 1,
         "prefit": [],
         "data": asdict(check_data(ResponseLog(("m",), ("q",), np.array([[1]]), np.array([[2]])))),
+        "item_fit": None,
+        "shuffle": None,
+        "rank_stability": None,
         "model_choice": None,
         "pool_dependence": None,
         "fingerprint": "sha256:0",
@@ -205,3 +209,86 @@ def test_progress_in_a_terminal_is_a_bar_that_goes_away(monkeypatch: pytest.Monk
     with FitProgress(sink) as progress:
         progress(0.5, "sampling")
     assert "sampling" in sink.getvalue()
+
+
+def test_several_logs_are_compared_in_one_table_and_one_document(log: Path, tmp_path: Path) -> None:
+    paths = [tmp_path / "aime.csv", tmp_path / "deep" / "responses.csv"]
+    paths[1].parent.mkdir()
+    for path in paths:
+        path.write_text(log.read_text(encoding="utf-8"), encoding="utf-8")
+    result = run(*paths, "--fast", "--seed", 3, "--json")
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    assert (document["v"], [each["name"] for each in document["benchmarks"]]) == (1, ["aime", "deep"])
+    one, two = document["benchmarks"]
+    assert one["ddm"] == two["ddm"]
+    assert one["fingerprint"] == two["fingerprint"]
+    table = run(*paths, "--fast")
+    assert table.exit_code == 0, table.output
+    for part in ("aime", "deep", "DDM", "Max Gap", "top-5", "passed"):
+        assert part in table.stdout
+    broken = tmp_path / "apart.csv"
+    broken.write_text("model,item_id,correct,count\na,q1,1,2\nb,q2,1,2\n", encoding="utf-8")
+    refused = run(paths[0], broken, "--fast")
+    assert isinstance(refused.exception, InputError)
+    assert str(refused.exception).startswith("apart: ")
+
+
+def test_everything_of_a_log_with_a_gap(log: Path, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    result = run(log, "--engine", "laplace", "--pool-subsets", "--top", 3, "--json", "--html", page)
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    assert [gap["p_empty"] is not None for gap in document["gaps"]][:4] == [True, True, True, False]
+    for gap in document["gaps"][:3]:
+        assert 0.0 <= gap["p_empty"] <= 1.0
+        assert 0.0 <= gap["p_chance"] <= 1.0
+        assert gap["resolved"] is (gap["p_empty"] >= 0.95)
+    for key in ("ddm", "max_gap", "top5_sum"):
+        assert document[f"{key}_lo90"] <= document[f"{key}_median"] <= document[f"{key}_hi90"]
+        assert document["pool_anchors"][key] is not None
+    for part in ("shuffle", "model_choice", "rank_stability", "item_fit", "pool_dependence", "information"):
+        assert document[part] is not None
+    assert len(document["rank_stability"]["pairs"]) == 15
+    assert document["model_choice"]["sentence"] in " ".join(document["limits"])
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert [each.name for each in tmp_path.iterdir() if "unfinished" in each.name] == []
+
+
+def test_a_preview_claims_no_interval_and_no_resolved_gap(log: Path) -> None:
+    document = json.loads(run(log, "--fast", "--json").stdout)
+    assert document["engine"] == "mml"
+    assert document["ddm_lo90"] is None
+    assert {gap["resolved"] for gap in document["gaps"]} == {None}
+    assert any("preview" in note for note in document["notes"])
+    assert document["model_choice"] is None
+
+
+def test_target_and_scale_are_the_users(log: Path, tmp_path: Path) -> None:
+    def found(*arguments: object) -> dict[str, Any]:
+        result = run(log, "--fast", "--json", *arguments)
+        assert result.exit_code == 0, result.output
+        return dict(json.loads(result.stdout))
+
+    plain = found()
+    assert found("--target-dist", "beta:1,1")["ddm"] == pytest.approx(plain["ddm"], abs=1e-9)
+    assert found("--target-dist", "beta:2,5")["ddm"] != pytest.approx(plain["ddm"], abs=1e-3)
+    own = tmp_path / "places.json"
+    own.write_text(json.dumps(plain), encoding="utf-8")
+    assert found("--target-dist", own)["ddm"] == pytest.approx(0.0, abs=1e-12)
+    pool = found("--scale", "pool")
+    assert pool["scale"]["name"] == "pool"
+    assert pool["ddm"] == pytest.approx(plain["pool_anchors"]["ddm"])
+    curved = found("--scale", "failure")
+    assert curved["scale"]["lo"] is None
+    assert all(0.0 < item["z"] < 1.0 for item in curved["items"])
+
+
+def test_a_folder_of_harness_logs_is_one_benchmark(tmp_path: Path) -> None:
+    models = [f"org/net-{size}B" for size in (1, 3, 7, 13, 34, 70)]
+    folder = lm_eval_folder(tmp_path / "results", rasch_scores(models, 40))
+    result = run(folder, "--fast", "--json")
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    assert (document["name"], document["n_models"], document["n_items"]) == (folder.name, 6, 40)
+    assert not any("items.jsonl" in note for note in document["notes"])
