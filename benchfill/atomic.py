@@ -18,6 +18,15 @@ def write_whole(path: Path, content: bytes) -> None:
     InputError
         The file cannot be written (kind ``unwritable``); nothing is left behind.
     """
+    # A link is written through; a device or a pipe is nothing to be replaced.
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        raise InputError(
+            f"{path} is not a regular file.",
+            "Name a file to write.",
+            kind="unwritable",
+            path=str(path),
+        )
     unfinished = path.with_name(f".{path.name}.unfinished")
     try:
         with unfinished.open("wb") as handle:

@@ -12,6 +12,7 @@ from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
+    SettingsError,
     TomlConfigSettingsSource,
 )
 
@@ -125,6 +126,12 @@ def load_settings(**flags: Any) -> Settings:
             f"See benchfill.toml, the variables BENCHFILL_{where.upper().replace('.', '__')} and the flags.",
             kind="settings",
         ) from None
+    except (SettingsError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"The settings cannot be read: {str(error).splitlines()[0]}.",
+            "See benchfill.toml and the variables BENCHFILL_*.",
+            kind="settings",
+        ) from None
     except tomllib.TOMLDecodeError as error:
         raise InputError(
             f"{SETTINGS_FILE} is not TOML: {error}.", kind="settings", path=SETTINGS_FILE
@@ -135,7 +142,7 @@ def benchfill_home() -> Path:
     """The folder of runs and of the ledger: BENCHFILL_HOME, else the platform's data folder of the user."""
     named = os.environ.get("BENCHFILL_HOME")
     if named:
-        return Path(named).expanduser()
+        return Path(named).expanduser().resolve()
     import platformdirs
 
     return Path(platformdirs.user_data_path("benchfill"))

@@ -2,9 +2,8 @@
 
     python -m benchmarks.kill_resume --kills 20 --seed 1
 
-Prints, for every kill, when it came and how many requests had reached the endpoint, and at the end whether accepted
-items, difficulties and export are the same bytes and how many requests the endpoint saw twice. Everything in it is
-simulated.
+Prints when each kill came, how many requests the endpoint saw twice, and whether accepted items, difficulties and
+export are the same bytes. Everything in it is simulated.
 """
 
 from __future__ import annotations
@@ -70,10 +69,14 @@ def kill_and_resume(
     Parameters
     ----------
     moments
-        Seconds after each start; a run that ends before its moment was not killed, and was the last one.
+        Ascending; one below 1 is a number of seconds after the start times 100, in which the fit is still at work;
+        any other is the number of requests that the endpoint has seen in all. A few milliseconds more or less decide
+        whether a call is out, its reply committed, or its node's checkpoint written.
+    patience
+        Seconds a start may take to reach its moment, and the last one to end.
     """
     command, kept = first, []
-    for moment in (*moments, patience):
+    for moment in (*moments, None):
         process = subprocess.Popen(
             command,
             env=environment(home),
@@ -81,32 +84,42 @@ def kill_and_resume(
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
-        try:
-            _, said = process.communicate(timeout=moment)
-        except subprocess.TimeoutExpired:
-            os.kill(process.pid, signal.SIGKILL)
-            process.communicate()
-            kept.append(moment)
-            # Killed before there was anything: what is not there cannot be resumed, it is started.
-            started = (home / "runs" / run).exists()
-            command = benchfill("resume", run) if started else first
-            continue
-        if process.returncode not in (0, 4):
-            raise RuntimeError(f"the run ended with {process.returncode}: {said.decode()[-2000:]}")
-        break
-    else:
-        raise RuntimeError(f"the run did not end within {patience:.0f} s")
+        if _ended_before(process, home, run, moment, patience):
+            _, said = process.communicate()
+            if process.returncode not in (0, 4):
+                raise RuntimeError(f"the run ended with {process.returncode}: {said.decode()[-2000:]}")
+            break
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+        kept.append(float(moment or 0.0))
+        # Killed before there was anything: what is not there cannot be resumed, it is started.
+        command = benchfill("resume", run) if (home / "runs" / run).exists() else first
     total, repeated = requests_of(home, run)
     return Outcome(export(home, run), total, repeated, len(kept), tuple(kept))
 
 
-def random_moments(rng: random.Random, kills: int, took: float) -> list[float]:
-    """One kill in the first third (imports and fit), one that leaves the fit behind, the others within a short while.
+def _ended_before(
+    process: subprocess.Popen[bytes], home: Path, run: str, moment: float | None, patience: float
+) -> bool:
+    """Wait for the moment; True when the run ended first."""
+    log, began = home / "runs" / run / "requests.log", time.monotonic()
+    # A line is the hex of a sha256 and its line end.
+    while process.poll() is None:
+        waited = time.monotonic() - began
+        seen = log.stat().st_size // 65 if log.exists() else 0
+        if moment is not None and (waited >= 100 * moment if moment < 1 else seen >= moment):
+            return False
+        if waited > patience:
+            process.kill()
+            raise RuntimeError(f"the run was not at {moment} within {patience:.0f} s")
+        time.sleep(0.003)
+    return True
 
-    A start alone takes some seconds: with all moments drawn over the whole run, few kills would be needed to end it.
-    """
-    early, late = rng.uniform(0.2, took / 3), rng.uniform(took / 3, took / 2)
-    return [early, late, *(rng.uniform(1.0, took / 8) for _ in range(kills - 2))][:kills]
+
+def random_moments(rng: random.Random, kills: int, requests: int) -> list[float]:
+    """Two kills within the first fifteen seconds (imports and fit), the others anywhere in the search."""
+    early = sorted(rng.uniform(0.002, 0.15) for _ in range(min(2, kills)))
+    return [*early, *sorted(float(rng.randint(1, requests - 1)) for _ in range(kills - len(early)))]
 
 
 def main() -> None:
@@ -130,9 +143,10 @@ def main() -> None:
             killed_home,
             "kill",
             benchfill(*run),
-            moments=random_moments(rng, options.kills, took),
+            moments=random_moments(rng, options.kills, total),
         )
-        print("kills at seconds after a start:", " ".join(f"{moment:.1f}" for moment in outcome.moments))
+        shown = (f"{100 * m:.1f} s" if m < 1 else f"{m:.0f}" for m in outcome.moments)
+        print("killed at (seconds, then requests seen):", ", ".join(shown))
         print(
             f"killed {outcome.kills} times (simulated): {outcome.requests} requests, {outcome.repeated} repeated, "
             f"at most {CONCURRENCY * outcome.kills} were in flight at the kills"

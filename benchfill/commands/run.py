@@ -42,12 +42,15 @@ def run(
     ] = None,
     name: Annotated[str | None, typer.Option("--name", help="Name of the run, else made up.")] = None,
     seed: Annotated[
-        int, typer.Option("--seed", min=0, help="Same seed, same run.", envvar="BENCHFILL_SEED")
+        int,
+        typer.Option("--seed", min=0, max=2**53 - 1, help="Same seed, same run.", envvar="BENCHFILL_SEED"),
     ] = 1,
     rounds: Annotated[int | None, typer.Option("--rounds", help="Rounds a gap at most.")] = None,
     tolerance: Annotated[
         float | None,
-        typer.Option("--tolerance", help="Expected |z - z*| that fills a gap [min(0.02, 0.05 x width)]."),
+        typer.Option(
+            "--tolerance", help="Expected |z - z*| that fills a gap (default: min(0.02, 0.05 x width))."
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Events as NDJSON on stdout.")] = False,
 ) -> None:
@@ -91,7 +94,7 @@ def run(
     home = benchfill_home()
     folder = create_run(
         home,
-        name or run_name_from_seed(home, seed),
+        run_name_from_seed(home, seed) if name is None else name,
         seed=seed,
         inputs=inputs,
         request=request,

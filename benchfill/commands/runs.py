@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from benchfill.errors import InputError
+
 if TYPE_CHECKING:
     from benchfill.memory.runs import RunFolder
 
@@ -54,14 +56,20 @@ def status(
 def _overview(folder: RunFolder) -> dict[str, Any]:
     from benchfill.memory.pool import Pool
 
-    pool = Pool(folder.memory, create=False)
     try:
-        row, benchmark, gaps = pool.run(), pool.benchmark(), pool.gaps()
-    finally:
-        pool.close()
+        pool = Pool(folder.memory, create=False)
+        try:
+            row, benchmark, gaps = pool.run(), pool.benchmark(), pool.gaps()
+        finally:
+            pool.close()
+    except InputError:
+        # One damaged run must not hide the others.
+        return {"run": folder.name, "status": "unreadable", "path": str(folder.path)}
+    # A process that was killed could not say that it ended.
+    stopped = row.status == "running" and not folder.in_use()
     return {
         "run": folder.name,
-        "status": row.status,
+        "status": "stopped" if stopped else row.status,
         "world": row.world,
         "seed": row.seed,
         "benchmark": None if benchmark is None else benchmark[1],

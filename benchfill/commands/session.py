@@ -67,6 +67,11 @@ def run_app(app: typer.Typer) -> NoReturn:
         # The reader of our output has gone, e.g. `benchfill runs | head -1`.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 141
+    except OSError as error:
+        if _debug:
+            raise
+        _say(f"Error: {error.strerror or error}{f': {error.filename}' if error.filename else ''}.")
+        code = 1
     except Exception as error:
         code = _unexpected(error)
     sys.exit(code if isinstance(code, int) else 0)

@@ -23,10 +23,12 @@ from benchfill.logs.responses import read_responses
 from benchfill.memory.pool import Pool
 from benchfill.memory.records import Estimate, ScaleRow
 from benchfill.settings import Settings
+from benchfill.worlds.settings import ReplaySettings, SimulatedSettings, read_settings
 
 __all__ = ["Benchmark", "Inputs", "freeze_scale", "make_plan", "read_inputs", "world_config"]
 
 SCALE_ID = "frozen"
+WORLD_SETTINGS = {"simulated": SimulatedSettings, "replay": ReplaySettings}
 # Draws of the abilities that are kept: more change a posterior by less than their own Monte Carlo error.
 KEPT_DRAWS = 200
 
@@ -145,6 +147,12 @@ def _replay_inputs(benchmark: Benchmark, bank: Benchmark, min_attempts: int) -> 
         notes.append(
             f"Left out, with fewer than {min_attempts} logged attempts on some bank item: {reasons}."
         )
+    if len(models) == 1:
+        raise InputError(
+            f"Only one model, {models[0]}, has enough logged attempts: difficulty needs models that differ.",
+            "Give logs of several models.",
+            kind="no_models",
+        )
     if not models:
         raise InputError("No model has enough logged attempts in the bank.", notes[-1], kind="no_models")
     both = set(benchmark.log.items) & set(bank.log.items)
@@ -163,7 +171,14 @@ def _replay_inputs(benchmark: Benchmark, bank: Benchmark, min_attempts: int) -> 
 
 
 def world_config(inputs: Inputs, settings: Settings) -> dict[str, Any]:
-    """The document the embedded endpoint is started with."""
+    """The document the embedded endpoint is started with.
+
+    Raises
+    ------
+    InputError
+        A setting of the world is unknown or impossible.
+    """
+    read_settings(WORLD_SETTINGS[inputs.world], settings.world.given())
     config: dict[str, Any] = {"world": inputs.world, "settings": settings.world.given()}
     if inputs.bank is not None:
         for name, part in (("benchmark", inputs.benchmark), ("bank", inputs.bank)):

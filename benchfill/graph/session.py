@@ -23,7 +23,7 @@ from benchfill.graph.models import open_models
 from benchfill.graph.plan import GapRequest, aim_of
 from benchfill.graph.prepare import SCALE_ID, Benchmark, Inputs, freeze_scale, make_plan, world_config
 from benchfill.graph.search import Emit, Search
-from benchfill.graph.stopping import Interrupted, Stopping
+from benchfill.graph.stopping import Interrupted, Stopping, in_daemon_thread
 from benchfill.graph.summary import diagnosis_event, plan_event, summarise
 from benchfill.graph.world_process import WorldProcess, start_world
 from benchfill.memory.pool import Pool
@@ -45,10 +45,11 @@ def create_run(
 ) -> RunFolder:
     """Make the folder of a new run, with everything in it that the run needs from outside."""
     benchmark = inputs.benchmark
+    config = json.dumps(world_config(inputs, settings), ensure_ascii=False)
+    # Prompts of the user's that cannot be used are known now, not after the fit.
+    PromptBook(settings.search.prompts)
     with make_run_folder(home, name) as folder:
-        folder.world.write_text(
-            json.dumps(world_config(inputs, settings), ensure_ascii=False), encoding="utf-8"
-        )
+        folder.world.write_text(config, encoding="utf-8")
         pool = Pool(folder.memory)
         pool.save_benchmark(
             benchmark.fingerprint,
@@ -103,7 +104,9 @@ async def run_to_end(folder: RunFolder, ledger: Path, emit: Emit) -> dict[str, A
             emit("summary", **run.summary)
             return dict(run.summary)
         pool.save_run(dataclasses.replace(run, status="running"))
-        stopping = Stopping()
+        stopping = Stopping(
+            lambda: emit("stage", name="stop", message="stopping: calls in flight may finish", fraction=None)
+        )
         with stopping.listening():
             try:
                 await stopping.unless_stopped(_work(folder, pool, ledger, stopping, emit, started))
@@ -234,9 +237,11 @@ async def _fit(pool: Pool, run: RunRow, emit: Emit) -> None:
     loop = asyncio.get_running_loop()
 
     def progress(fraction: float, message: str) -> None:
-        loop.call_soon_threadsafe(lambda: emit("stage", name="fit", message=message, fraction=fraction))
+        with contextlib.suppress(RuntimeError):
+            # The loop is closed when the user has left during the fit.
+            loop.call_soon_threadsafe(lambda: emit("stage", name="fit", message=message, fraction=fraction))
 
-    await asyncio.to_thread(freeze_scale, pool, benchmark, seed=run.seed, progress=progress)
+    await in_daemon_thread(lambda: freeze_scale(pool, benchmark, seed=run.seed, progress=progress))
 
 
 @contextlib.contextmanager
@@ -248,7 +253,9 @@ def _metered(meter: Meter, pool: Pool, emit: Emit, started: float) -> Iterator[N
         elapsed = time.monotonic() - started
         answered = meter.calls + meter.from_ledger
         # Calls of all roles against attempts expected: rough, and hidden until there is something to go by.
-        left = max(0, expected - answered) * elapsed / answered if answered > 200 else None
+        # Past the expectation nothing is known of what is left.
+        known = 200 < answered < expected
+        left = (expected - answered) * elapsed / answered if known else None
         emit(
             "meter",
             calls=meter.calls,

@@ -6,10 +6,11 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Awaitable, Iterator
+import threading
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Literal, TypeVar
 
-__all__ = ["CallLimit", "Interrupted", "Stopping"]
+__all__ = ["CallLimit", "Interrupted", "Stopping", "in_daemon_thread"]
 
 # How long calls in flight may take to finish: the embedded endpoint answers at once or not at all.
 DRAIN_SECONDS = 4.0
@@ -59,9 +60,16 @@ class CallLimit(asyncio.Semaphore):
 
 
 class Stopping:
-    """Turns signals into an orderly end of one awaited piece of work."""
+    """Turns signals into an orderly end of one awaited piece of work.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    say
+        Called once when the first signal arrives.
+    """
+
+    def __init__(self, say: Callable[[], None]) -> None:
+        self._say = say
         self.limits: list[CallLimit] = []
         self._signum: asyncio.Future[int] | None = None
 
@@ -102,6 +110,7 @@ class Stopping:
         await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         if task.done():
             return task.result()
+        self._say()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(asyncio.gather(*(limit.close() for limit in self.limits)), DRAIN_SECONDS)
         task.cancel()
@@ -109,3 +118,30 @@ class Stopping:
             # A thread in a fit cannot be cancelled and is not waited for.
             await asyncio.wait_for(asyncio.shield(asyncio.wait({task})), 0.5)
         raise Interrupted(self._signum.result())
+
+
+async def in_daemon_thread(work: Callable[[], T]) -> T:
+    """Await work in a thread that nobody waits for when the process leaves: a fit cannot be cancelled."""
+    loop = asyncio.get_running_loop()
+    result: asyncio.Future[T] = loop.create_future()
+
+    def settle(value: T | None, error: BaseException | None) -> None:
+        if result.done():
+            return
+        if error is None:
+            result.set_result(value)  # type: ignore[arg-type]
+        else:
+            result.set_exception(error)
+
+    def run() -> None:
+        value, error = None, None
+        try:
+            value = work()
+        except BaseException as raised:  # handed to the one who awaits
+            error = raised
+        with contextlib.suppress(RuntimeError):
+            # The loop is closed when the user has left already.
+            loop.call_soon_threadsafe(settle, value, error)
+
+    threading.Thread(target=run, name="fit", daemon=True).start()
+    return await result

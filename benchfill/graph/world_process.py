@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from benchfill.errors import BenchfillError
 
@@ -43,7 +45,30 @@ async def start_world(config: Path, requests_log: Path) -> WorldProcess:
     BenchfillError
         It did not come up.
     """
-    process = await asyncio.create_subprocess_exec(
+    said = requests_log.with_name("endpoint.log")
+    with said.open("ab") as errors:
+        process = await _spawn(config, requests_log, errors)
+    line = b""
+    try:
+        if process.stdout is not None:
+            line = await asyncio.wait_for(process.stdout.readline(), READY_SECONDS)
+        ready = json.loads(line)
+        base_url = f"http://127.0.0.1:{ready['port']}/v1"
+        return WorldProcess(process, base_url, ready["world"], ready["version"], ready["name"])
+    except (TimeoutError, ValueError, KeyError):
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+        await process.wait()
+        last = said.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
+        raise BenchfillError(
+            "The embedded endpoint did not start" + (f": {last[0]}" if last else "."),
+            f"Its messages are in {said}.",
+        ) from None
+
+
+async def _spawn(config: Path, requests_log: Path, errors: IO[bytes]) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
         "benchfill.worlds.server",
@@ -53,23 +78,7 @@ async def start_world(config: Path, requests_log: Path) -> WorldProcess:
         str(requests_log),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
+        stderr=errors,
         # Ctrl-C goes to the whole foreground group: in a session of its own the endpoint outlives the calls in flight.
         start_new_session=True,
     )
-    line = b""
-    try:
-        if process.stdout is not None:
-            line = await asyncio.wait_for(process.stdout.readline(), READY_SECONDS)
-        ready = json.loads(line)
-        return WorldProcess(
-            process, f"http://127.0.0.1:{ready['port']}/v1", ready["world"], ready["version"], ready["name"]
-        )
-    except (TimeoutError, ValueError, KeyError):
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
-        raise BenchfillError(
-            "The embedded endpoint did not start.",
-            "Run it by hand to see why: python -m benchfill.worlds.server --config "
-            f"{config.name} --requests-log requests.log",
-        ) from None

@@ -16,7 +16,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "question": ("question",),
     "answer": ("answer", "answerKey"),
     "solution": ("solution",),
-    "choices": ("choices",),
+    "choices": ("choices", "options"),
     "answer_type": ("answer_type",),
     "tolerance": ("tolerance",),
 }

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchfill.atomic import write_whole
+from benchfill.errors import InputError
 from benchfill.item import Item
 from benchfill.memory.pool import Pool
 from benchfill.memory.records import Candidate
@@ -166,6 +167,14 @@ def write_blind_packet(pool: Pool, path: Path, *, seed: int) -> Path:
         "seed": seed,
         "items": key,
     }
-    write_whole(sealed, (json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode())
+    content = (json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode()
+    if sealed.is_file() and sealed.read_bytes() != content:
+        raise InputError(
+            f"{sealed} is the sealed key of another packet.",
+            "It is never overwritten: choose another --out.",
+            kind="sealed_key",
+            path=str(sealed),
+        )
+    write_whole(sealed, content)
     write_whole(path, text.encode())
     return sealed

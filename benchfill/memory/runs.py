@@ -50,6 +50,14 @@ class RunFolder:
         """Hashes of the requests that reached the embedded endpoint, one a line."""
         return self.path / "requests.log"
 
+    def in_use(self) -> bool:
+        """Whether a process holds the lock."""
+        try:
+            with self.lock():
+                return False
+        except InputError:
+            return True
+
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
         """Hold the folder for this process; the lock ends with the process, however it ends.
@@ -59,7 +67,16 @@ class RunFolder:
         InputError
             Another process works in it (kind ``run_in_use``).
         """
-        with (self.path / "lock").open("a") as handle:
+        try:
+            handle = (self.path / "lock").open("a")
+        except OSError as error:
+            raise InputError(
+                f"The lock of run {self.name} cannot be opened: {error.strerror}.",
+                f"Look at {self.path / 'lock'}.",
+                kind="unwritable",
+                path=str(self.path),
+            ) from None
+        with handle:
             if not _try_lock(handle):
                 raise InputError(
                     f"Run {self.name} is in use by another process.",
@@ -143,7 +160,7 @@ def list_runs(home: Path) -> list[RunFolder]:
     if not folder.is_dir():
         return []
     # Hidden folders were never finished.
-    found = [RunFolder(path) for path in folder.iterdir() if NAME.fullmatch(path.name)]
+    found = [RunFolder(path) for path in folder.iterdir() if NAME.fullmatch(path.name) and path.is_dir()]
     return sorted(found, key=lambda run: (_touched(run), run.name))
 
 

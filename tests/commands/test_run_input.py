@@ -89,6 +89,7 @@ def test_nothing_is_left_behind_by_a_refused_run(benchfill, files, own_home):
         ("run", "--world", "replay"),
         ("run", "--items", "x.jsonl"),
         ("run", "--name", "../up"),
+        ("run", "--name", ""),
         ("run", "--rounds", "0"),
         ("resume",),
         ("resume", "nobody"),
@@ -118,6 +119,42 @@ def test_a_memory_that_is_no_database_is_one_line(benchfill, own_home):
     folder.mkdir(parents=True)
     (folder / "memory.sqlite").write_bytes(b"not a database" * 100)
     assert "not an SQLite database" in one_line(benchfill("resume", "broken"))
+
+
+def test_one_damaged_run_does_not_hide_the_others(benchfill, own_home):
+    folder = own_home / "runs" / "broken"
+    folder.mkdir(parents=True)
+    (folder / "memory.sqlite").write_bytes(b"not a database" * 100)
+    (own_home / "runs" / "stray").write_text("")
+    said = benchfill("runs", "--json")
+    assert said.code == 0
+    assert [(row["run"], row["status"]) for row in json.loads(said.out)["runs"]] == [("broken", "unreadable")]
+    assert "unreadable" in benchfill("runs").out
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("BENCHFILL_WORLD__ERROR_RATE", "lots", "error_rate"),
+        ("BENCHFILL_WORLD__AIM_SD", "wide", "aim_sd"),
+        ("BENCHFILL_SEARCH", "xyz", "search"),
+        ("BENCHFILL_SEARCH__PROMPTS", "/nowhere/prompts", "prompts"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_known_before_anything_begins(
+    benchfill, monkeypatch, own_home, name, value, said
+):
+    monkeypatch.setenv(name, value)
+    assert said in one_line(benchfill("run", "--gaps", "1"))
+    assert not (own_home / "runs").exists()
+
+
+def test_one_model_alone_is_refused(benchfill, files):
+    for flag, ids in (("--responses", ("q1", "q2")), ("--bank-responses", ("b1", "b2"))):
+        files[flag].write_text(
+            "model,item_id,correct,count\n" + "".join(f"m1,{name},30,64\n" for name in ids)
+        )
+    assert "Only one model" in one_line(replay(benchfill, files))
 
 
 def test_settings_come_from_the_environment_and_faults_name_the_variable(benchfill, monkeypatch):

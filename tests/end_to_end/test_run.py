@@ -103,7 +103,7 @@ def worked(chain: Chain) -> int:
 
 def test_killed_three_times_it_ends_with_the_same_bytes(coarse: Finished, unsearched: Path):
     draw = random.Random(7)
-    moments = [draw.uniform(3.0, 9.0) for _ in range(3)]
+    moments = sorted(float(draw.randint(1, coarse.summary["totals"]["calls"] - 1)) for _ in range(3))
     outcome = kill_and_resume(unsearched, RUN, command("resume", RUN), moments=moments)
     assert outcome.kills == 3
     assert outcome.export == export(coarse.home, RUN)
@@ -147,6 +147,23 @@ def test_one_signal_ends_in_order_and_repeats_nothing(coarse: Finished, unsearch
         assert again.returncode == 0
         assert export(unsearched, RUN) == export(coarse.home, RUN)
         assert requests_of(unsearched, RUN)[1] == 0
+
+
+def test_a_signal_during_the_fit_leaves_as_quickly(tmp_path: Path):
+    with subprocess.Popen(
+        command("run", "--gaps", "1", "--name", RUN, "--json"),
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        next(line for line in process.stdout if json.loads(line)["event"] == "stage")
+        sent = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        rest, _ = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert time.monotonic() - sent < 5
+    assert json.loads(rest.splitlines()[-1])["event"] == "interrupted"
 
 
 def test_a_run_in_use_is_refused_and_a_second_signal_leaves_at_once(unsearched: Path):

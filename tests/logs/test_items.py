@@ -310,3 +310,10 @@ def test_a_log_is_held_against_the_items() -> None:
     assert "lacks 1 of 3 items: 'z'" in str(caught.value)
     with pytest.raises(InputError, match="look like 'a', 'b'"):
         check_items_cover([Item(id="z", question="?", answer="1")], log)
+
+
+def test_options_are_choices(tmp_path: Path) -> None:
+    path = tmp_path / "items.jsonl"
+    path.write_text('{"id": "a", "question": "Which is even?", "options": ["3", "4"], "answer": "B"}\n')
+    (item,) = read_items(path).items
+    assert (item.choices, item.answer, item.answer_type) == (("3", "4"), "B", "mcq")
