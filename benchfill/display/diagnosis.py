@@ -108,12 +108,9 @@ def print_comparison(documents: Sequence[Mapping[str, Any]], stream: TextIO | No
             short = (Text(re.sub(r"\b0\.", ".", each), style="dim") for each in ranges)
             table.add_row("", "", *short, "")
     print_table(console, table)
-    console.print(
-        Text(
-            "Figures of the point estimates; in brackets 90 % intervals of the figure of the true item set.",
-            style="dim",
-        )
-    )
+    brackets = "; in brackets 90 % intervals of the figure of the true item set"
+    known = any(document["ddm_lo90"] is not None for document in documents)
+    console.print(Text(f"Figures of the point estimates{brackets if known else ''}.", style="dim"))
 
 
 def _print_section(console: Console, title: str, lines: Iterable[tuple[str | Text, Text]]) -> None:

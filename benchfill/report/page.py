@@ -201,8 +201,7 @@ def _pairs(found: Mapping[str, Any]) -> str:
         return '<p class="foot">No pair is likely or possibly reversed.</p>'
     rows = [
         [
-            safe(each["stronger"]),
-            safe(each["weaker"]),
+            f"{safe(each['stronger'])} over<br>{safe(each['weaker'])}",
             number(each["d_benchmark"]),
             f"{number(each['d_target'])}<br><small>{interval(each['d_target_lo95'], each['d_target_hi95'])}</small>",
             number(each["p_reversed"], 2),
@@ -214,9 +213,9 @@ def _pairs(found: Mapping[str, Any]) -> str:
     rest = (
         f"{len(risky) - _PAIRS:,} more such pairs are in the JSON document. " if len(risky) > _PAIRS else ""
     )
-    headers = ("higher", "lower", "difference", "under target [95 %]", "p reversed", "L*", "verdict")
+    headers = ("pair", "difference", "under the target [95 %]", "p reversed", "L*", "verdict")
     return (
-        f'{_table(headers, rows, left=1)}<p class="foot">{rest}L*: the largest slope of the difference curve at which '
+        f'{_table(headers, rows)}<p class="foot">{rest}L*: the largest slope of the difference curve at which '
         "the order is still guaranteed.</p>"
     )
 
