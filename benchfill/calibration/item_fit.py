@@ -208,8 +208,8 @@ def _predictive_p(
 ) -> Array:
     """Posterior-predictive p of each pattern: (1 + replicates as far off) / (1 + replicates).
 
-    Replicates are added where p may still fall below the level of Benjamini and Hochberg: among m items that are
-    left of I, a p of m LEVEL / I suffices for all of them.
+    Replicates are added while p may still fall below the level of Benjamini and Hochberg: with m of I items left, none
+    is below it with a p above m LEVEL / I, and one that is clearly above drops out.
     """
     given = conditionals_of(fit, log, draws=_DRAWS)
     theta: list[Array] = []
@@ -225,14 +225,27 @@ def _predictive_p(
         repeats = int(np.ceil(max(wanted - made[left[0]], 1.0) / len(theta)))
         far[left] += _replicate(data, left, places, repeats, generator)
         made[left] += repeats * len(theta)
-        p = (1.0 + far[left]) / (1.0 + made[left])
-        left = left[p < LEVEL]
+        left = _in_question(left, far, made, data.size)
         if left.size:
-            needed = 2.0 * data.size.sum() / (LEVEL * data.size[left].sum())
-            if made[left[0]] >= min(needed, _MOST):
+            unmatched = left[far[left] == 0.0]  # p is as low as it can be: enough for their number?
+            few = data.size[unmatched if unmatched.size else left].sum()
+            needed = min(2.0 * data.size.sum() / (LEVEL * few), _MOST)
+            if made[left[0]] >= needed:
                 break
-            wanted = min(needed, _MOST)
+            wanted = needed
     return np.asarray((1.0 + far) / (1.0 + made))
+
+
+def _in_question(left: NDArray[np.int64], far: Array, made: Array, size: Array) -> NDArray[np.int64]:
+    """The patterns among those left whose p is not clearly above what the others left allow."""
+    while left.size:
+        count = 1.0 + far[left]
+        lowest = (count - 3.0 * np.sqrt(count)) / (1.0 + made[left])
+        stays = lowest <= LEVEL * size[left].sum() / size.sum()
+        if stays.all():
+            break
+        left = left[stays]
+    return left
 
 
 def _replicate(

@@ -104,7 +104,7 @@ def test_weights_are_the_masses_of_the_cells() -> None:
 
 def test_the_interval_covers_the_score_under_the_target() -> None:
     """Items drawn from a known density, places known: the 95 % interval covers the integral in 95 % of logs."""
-    generator, hits, repeats = np.random.default_rng(3), 0, 150
+    generator, hits, repeats = np.random.default_rng(3), 0, 100
     truth = float(expit(1.0 - 3.0 * (np.arange(4000) + 0.5) / 4000).mean())
     for _ in range(repeats):
         z = generator.beta(2.0, 3.0, 80)
