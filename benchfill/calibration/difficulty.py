@@ -15,11 +15,20 @@ from scipy.special import ndtr, ndtri
 from benchfill.calibration.collapsed import Collapsed, Conditional
 from benchfill.calibration.gate import Gate
 
-__all__ = ["Difficulties", "Sample", "point_difficulties", "summarise_difficulties"]
+__all__ = [
+    "Difficulties",
+    "Sample",
+    "point_difficulties",
+    "quadrature_error",
+    "quadrature_faults",
+    "some",
+    "summarise_difficulties",
+]
 
 Array = NDArray[np.float64]
 
 _LEVELS = (0.05, 0.95)
+_QUADRATURE_LIMIT = 0.01
 _CDF_DRAWS = 400
 _CDF_POINTS = 257
 _CDF_RANGE = 8.0  # standard deviations on both sides of the mean
@@ -43,6 +52,25 @@ class Sample:
     draws: Array
     gate: Gate
     density: Collapsed
+
+
+def some(draws: Array, count: int) -> Array:
+    """At most this many of the draws (rows), evenly spread."""
+    return np.asarray(draws[np.unique(np.linspace(0, len(draws) - 1, count).astype(int))])
+
+
+def quadrature_error(density: Collapsed, finer: Collapsed, draws: Array) -> float:
+    """Largest difference between the two in the log-likelihood of one item of any group, over draws (rows)."""
+    return max(
+        float(np.abs(density.conditional(phi).log_z - finer.conditional(phi).log_z).max()) for phi in draws
+    )
+
+
+def quadrature_faults(error: float) -> list[str]:
+    """What the gate says of a `quadrature_error`: nothing when it is small."""
+    if error <= _QUADRATURE_LIMIT:
+        return []
+    return [f"The quadrature is off by {error:.3f} in the log-likelihood of a group of items."]
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,14 +126,14 @@ def summarise_difficulties(density: Collapsed, draws: Array) -> Difficulties:
     if moving.size:
         grid = mean[moving, None] + sd[moving, None] * np.linspace(-_CDF_RANGE, _CDF_RANGE, _CDF_POINTS)
         cdf = np.zeros_like(grid)
-        some = draws[np.unique(np.linspace(0, draws.shape[0] - 1, _CDF_DRAWS).astype(int))]
-        for phi in some:
+        thinned = some(draws, _CDF_DRAWS)
+        for phi in thinned:
             given = density.conditional(phi)
             for row, group in enumerate(moving):
                 b, score = _scores(density, given, group)
                 cdf[row] += ndtr(np.interp(grid[row], b, score, left=-_FAR_SCORE, right=_FAR_SCORE))
         for row, group in enumerate(moving):
-            interval[group] = _quantiles(grid[row], _normal_score(cdf[row] / some.shape[0]))
+            interval[group] = _quantiles(grid[row], _normal_score(cdf[row] / len(thinned)))
     return Difficulties(mean, sd, interval[:, 0], interval[:, 1])
 
 

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from benchfill.calibration.difficulty import Sample, point_difficulties, summarise_difficulties
+from benchfill.calibration.difficulty import Sample, point_difficulties, some, summarise_difficulties
 from benchfill.calibration.gate import Gate, judge_fit
 from benchfill.calibration.grouping import ItemGroups, group_items, refuse_disconnected
 from benchfill.calibration.laplace import sample_laplace
@@ -137,7 +137,7 @@ def fit_1pl(
     else:
         groups = group_items(log, chance)
         sample = _sample(engine, groups, seed, report)
-        draws = sample.draws[np.unique(np.linspace(0, len(sample.draws) - 1, _MOST_DRAWS).astype(int))]
+        draws = some(sample.draws, _MOST_DRAWS)
         report(0.95, "summarising difficulties")
         theta, mu_b, sigma_b = draws[:, :-2] @ sample.density.basis.T, draws[:, -2], np.exp(draws[:, -1])
         summarise = point_difficulties if engine == "mml" else summarise_difficulties

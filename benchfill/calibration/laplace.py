@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchfill.calibration.collapsed import Collapsed
-from benchfill.calibration.difficulty import Sample
+from benchfill.calibration.difficulty import Sample, quadrature_error, quadrature_faults, some
 from benchfill.calibration.gate import judge_fit
 from benchfill.calibration.grouping import ItemGroups
 from benchfill.calibration.mml import Mode
@@ -18,6 +18,7 @@ Array = NDArray[np.float64]
 
 _PROPOSALS = 4000
 _KEPT = 1000
+_CHECKED_DRAWS = 40
 _DEGREES = 10.0  # of the t distribution proposed from: tails a little heavier than the posterior's
 
 
@@ -32,7 +33,10 @@ def sample_laplace(groups: ItemGroups, mode: Mode, *, seed: int) -> Sample:
         Same seed, same draws.
     """
     theta, mu_b, sigma_b = mode.density.split(mode.phi)
-    density = Collapsed(groups, place_nodes(groups, theta, mu_b, sigma_b, reach=mode.reach))
+    density, finer = (
+        Collapsed(groups, place_nodes(groups, theta, mu_b, sigma_b, reach=mode.reach, refine=refine))
+        for refine in (0, 1)
+    )
     generator = np.random.default_rng(seed)
     size = mode.phi.size
     x = generator.normal(size=(_PROPOSALS, size))
@@ -44,7 +48,8 @@ def sample_laplace(groups: ItemGroups, mode: Mode, *, seed: int) -> Sample:
     places = np.searchsorted(np.cumsum(weight), (np.arange(_KEPT) + generator.random()) / _KEPT)
     kept = draws[np.minimum(places, _PROPOSALS - 1)]
     ess = float(1.0 / (weight**2).sum())
-    return Sample(kept, judge_fit(ess_min=ess, pareto_k=pareto_k), density)
+    faults = quadrature_faults(quadrature_error(density, finer, some(kept, _CHECKED_DRAWS)))
+    return Sample(kept, judge_fit(ess_min=ess, pareto_k=pareto_k, reasons=faults), density)
 
 
 def smooth_weights(log_weight: Array) -> tuple[Array, float]:

@@ -23,14 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchfill.calibration.collapsed import Collapsed
-from benchfill.calibration.difficulty import Sample
+from benchfill.calibration.difficulty import Sample, quadrature_error, quadrature_faults, some
 from benchfill.calibration.gate import ESS_WANTED, RHAT_WANTED, bulk_ess, judge_fit, split_rhat
 from benchfill.calibration.grouping import ItemGroups
 from benchfill.calibration.mml import Mode
 from benchfill.calibration.quadrature import Reach, place_nodes
 from benchfill.errors import BenchfillError
 
-__all__ = ["CHAINS", "import_pymc", "quadrature_error", "sample_nuts"]
+__all__ = ["CHAINS", "import_pymc", "sample_nuts"]
 
 Array = NDArray[np.float64]
 
@@ -40,8 +40,9 @@ _FIRST_DRAWS = 250  # of each chain, before the first look at the gate
 _BLOCK = 125  # between two looks
 _MOST_DRAWS = 5000  # of each chain
 _TARGETS = (0.8, 0.95, 0.99)  # acceptance; the next one is tried where transitions diverged
-_QUADRATURE_LIMIT = 0.01  # log-likelihood of a group
-_QUADRATURE_WANTED = 0.001
+_QUADRATURE_WANTED = (
+    0.001  # log-likelihood of a group; more than this after warm-up and nodes are placed anew
+)
 _CHECKED_DRAWS = 40
 
 _importing = threading.Lock()
@@ -196,10 +197,7 @@ def _sample_once(
         if enough or draws.shape[1] >= _MOST_DRAWS:
             break
     flat = draws.reshape(-1, draws.shape[2])
-    error = quadrature_error(coarse, fine, flat[:: max(1, flat.shape[0] // _CHECKED_DRAWS)])
-    reasons: list[str] = []
-    if not error <= _QUADRATURE_LIMIT:
-        reasons.append(f"The quadrature is off by {error:.3f} in the log-likelihood of a group of items.")
+    reasons = quadrature_faults(quadrature_error(coarse, fine, some(flat, _CHECKED_DRAWS)))
     divergences = sum(chain.divergences for chain in chains)
     gate = judge_fit(rhat_max=rhat, ess_min=ess, divergences=divergences, reasons=reasons)
     return Sample(flat, gate, coarse)
@@ -232,10 +230,3 @@ def _warm_up(
         chain.end_warm_up()
         chains.append(chain)
     return chains, np.concatenate(last)
-
-
-def quadrature_error(density: Collapsed, finer: Collapsed, draws: Array) -> float:
-    """Largest difference between the two in the log-likelihood of one item of any group, over draws (rows)."""
-    return max(
-        float(np.abs(density.conditional(phi).log_z - finer.conditional(phi).log_z).max()) for phi in draws
-    )
