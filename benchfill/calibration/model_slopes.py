@@ -47,8 +47,8 @@ _LOG_SIGMA_A, _SD_LOG_SIGMA_A = -1.0, 1.0
 _STEPS = 60
 _LONGEST_STEP = 2.0
 _DECREMENT = 1e-4  # Newton's estimate of twice the distance to the top, nats
-_NOISE = 1.0  # nats over all items: two-dimensional quadrature is no better, and its value no smoother
-_HALVINGS = 10
+_NOISE = 1e-3  # nats an item: two-dimensional quadrature is no better, and its value no smoother
+_HALVINGS = 6
 
 
 def _one(x: Array) -> tuple[Array, Array]:
@@ -244,7 +244,7 @@ def _climb(
                 break
             step *= 0.5
         else:
-            if promise < _NOISE:
+            if promise < _NOISE * float(data.size.sum()) + 0.5:
                 return top
             break
         phi, (value, nodes, places) = phi + step, found
