@@ -22,9 +22,9 @@ def silent(fraction: float, message: str) -> None:
 
 def brute_force(correct: np.ndarray, attempts: int) -> dict[str, np.ndarray]:
     """Posterior means and sds of two models' half difference, mu_b, log sigma_b and every b, on plain grids."""
-    t = np.linspace(-4, 4, 81)
-    mu, log_sigma = np.linspace(-9, 9, 73), np.linspace(-3.2, 4.2, 75)
-    b = np.linspace(-40, 40, 1601)
+    t = np.linspace(-4, 4, 41)
+    mu, log_sigma = np.linspace(-9, 9, 37), np.linspace(-3.2, 4.2, 38)
+    b = np.linspace(-40, 40, 801)
     spread = np.exp(np.linspace(-5, 5, 1001))
     width = np.exp(-0.5 * (np.log(spread) / 0.75) ** 2)
     prior_t = (width / spread * np.exp(-(t[:, None] ** 2) / spread**2)).sum(axis=1)  # |theta|**2 = 2 t**2
