@@ -95,14 +95,20 @@ class Collapsed:
         self.nodes = nodes
         self.basis = zero_sum_basis(groups.designs.shape[1])
         self.dimension = self.basis.shape[1] + 2
-        one_design = groups.designs.shape[0] == 1
-        self._attempts = groups.designs.T if one_design else groups.designs[nodes.design].T
-        chance = groups.guessing[nodes.design]
-        self._guess_node = np.flatnonzero(chance > 0.0)
-        self._chance = chance[self._guess_node]
-        guess_use = np.flatnonzero(chance[nodes.index] > 0.0)
+        design = groups.design[nodes.group]
+        self._cell = design * nodes.place.size + nodes.index
+        self._cells = (groups.designs.shape[0], nodes.place.size)
+        self._asked = groups.designs if len(groups.designs) == 1 else groups.designs[design]
+        rate = np.unique(groups.guessing, return_inverse=True)[1][design]
+        guess_use = np.flatnonzero(groups.guessing[design] > 0.0)
+        pair, first, self._guess_pair = np.unique(
+            rate[guess_use] * nodes.place.size + nodes.index[guess_use],
+            return_index=True,
+            return_inverse=True,
+        )
         self._guess_use = guess_use
-        self._guess_row = np.searchsorted(self._guess_node, nodes.index[guess_use])
+        self._guess_node = pair % nodes.place.size
+        self._chance = groups.guessing[design[guess_use[first]]]
         self._guess_correct = groups.correct[nodes.group[guess_use]].T
         self._total = groups.total[nodes.group]
         self._total[guess_use] = 0.0
@@ -145,7 +151,7 @@ class Collapsed:
         gradient[-2] += float((held * z).sum()) / state.sigma_b
         gradient[-1] += float((held * (z * z - 1.0)).sum())
         if self._moving:
-            slope = self._expected(state.success)[nodes.index] - right
+            slope = self._expected(state.success) - right
             pushed = np.where(self._relative_use, weight, 0.0) * slope
             gradient[-2] += pushed.sum()
             gradient[-1] += state.sigma_b * float((pushed * z).sum())
@@ -157,7 +163,7 @@ class Collapsed:
         weight = self._size * state.conditional.weight
         models = self.basis.shape[0]
         score = np.empty((nodes.index.size, models + 2))
-        score[:, :models] = -(self._attempts * state.success)[:, nodes.index].T
+        score[:, :models] = -self._asked * state.success[:, nodes.index].T
         curvature = -self._sum_nodes(weight, state.success * (1.0 - state.success))
         if self._guess_use.size:
             share = self._guess_share(state)
@@ -187,7 +193,7 @@ class Collapsed:
         given = state.conditional
         mean = np.add.reduceat(given.weight * given.b, nodes.start)
         pull = (given.weight * (given.b - mean[nodes.group]))[:, None]
-        score = -(self._attempts * state.success)[:, nodes.index].T
+        score = -self._asked * state.success[:, nodes.index].T
         if self._guess_use.size:
             score[self._guess_use] += (self._guess_share(state) * self._guess_correct).T
         z = state.deviation[nodes.index]
@@ -209,12 +215,13 @@ class Collapsed:
         theta = np.maximum(np.minimum(theta, _FAR), -_FAR)
         odds = np.exp(theta)[:, None] * np.exp(-b)
         one_more = 1.0 + odds
-        on_node = -0.5 * deviation * deviation - log_width - self._expected(np.log(one_more))
-        height = on_node[nodes.index] + nodes.log_step - self._total * b[nodes.index]
+        prior = -0.5 * deviation * deviation - log_width
+        height = prior[nodes.index] + nodes.log_step - self._total * b[nodes.index]
+        height -= self._expected(np.log(one_more))
         if self._guess_use.size:
             log_right = np.log(self._chance + odds[:, self._guess_node])
             height[self._guess_use] += np.einsum(
-                "mk,mk->k", log_right[:, self._guess_row], self._guess_correct
+                "mk,mk->k", log_right[:, self._guess_pair], self._guess_correct
             )
         top = np.maximum.reduceat(height, nodes.start)
         weight = np.exp(height - top[nodes.group])
@@ -226,20 +233,17 @@ class Collapsed:
     def _guess_share(self, state: _State) -> Array:
         """Derivative of log P(correct) + log(1 + odds) by theta, odds / (g + odds): (models, uses with guessing)."""
         odds = state.odds[:, self._guess_node]
-        return np.asarray((odds / (self._chance + odds))[:, self._guess_row])
+        return np.asarray((odds / (self._chance + odds))[:, self._guess_pair])
 
     def _expected(self, each: Array) -> Array:
-        """Sum over models, weighted by attempts: (models, U) -> (U,)."""
-        if self._attempts.shape[1] == 1:
-            return np.asarray(np.einsum("m,mu->u", self._attempts[:, 0], each))
-        return np.asarray(np.einsum("mu,mu->u", self._attempts, each))
+        """Sum over models, weighted by attempts, at each use of a node: (models, U) -> (K,)."""
+        return np.asarray(np.einsum("dm,mu->du", self.groups.designs, each).ravel()[self._cell])
 
     def _sum_nodes(self, weight: Array, each: Array) -> Array:
         """Sum over the uses of all nodes, weighted by attempts: (K,), (models, U) -> (models,)."""
-        on_node = np.bincount(self.nodes.index, weight, self.nodes.place.size).astype(np.float64)
-        if self._attempts.shape[1] == 1:
-            return np.asarray(self._attempts[:, 0] * np.einsum("mu,u->m", each, on_node))
-        return np.asarray(np.einsum("mu,mu,u->m", self._attempts, each, on_node))
+        on_cell = np.bincount(self._cell, weight, self._cells[0] * self._cells[1]).reshape(self._cells)
+        asked = np.einsum("dm,du->mu", self.groups.designs, on_cell)
+        return np.asarray((asked * each).sum(axis=1))
 
     def _log_likelihood(self, phi: Array, state: _State) -> float:
         theta = self.basis @ phi[:-2]

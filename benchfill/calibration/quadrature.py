@@ -11,8 +11,8 @@ Two frames keep that true over a whole posterior:
 - relative: nodes at ``b = mu_b + sigma_b z`` with fixed z, for groups about which the prior says most. There
   the bell follows the prior, whatever ``mu_b`` and ``sigma_b`` become.
 
-All nodes lie on lattices of spacing 2**-k, so groups that were asked alike share nodes, and the costly part,
-``sum_j n_j log(1 + exp(theta_j - b))``, is computed once for each distinct node.
+All nodes lie on lattices of spacing 2**-k, so groups share nodes, and the costly part, ``log(1 + exp(theta_j - b))``
+for every model, is computed once for each distinct node.
 """
 
 from __future__ import annotations
@@ -73,8 +73,6 @@ class Nodes:
         Shape (U,). b of an absolute node, z of a relative one.
     relative
         Shape (U,). Which frame.
-    design
-        Shape (U,). Row of ``ItemGroups.designs``.
     index, group, log_step
         Shape (K,). Node, group and log of the spacing of each use; sorted by group, then place.
     start
@@ -83,7 +81,6 @@ class Nodes:
 
     place: Array
     relative: NDArray[np.bool_]
-    design: NDArray[np.int64]
     index: NDArray[np.int64]
     group: NDArray[np.int64]
     log_step: Array
@@ -191,13 +188,11 @@ def place_nodes(
     widen = 0.25 * refine * (hi - lo)
     lo, hi = np.where(relative, lo, lo - widen), np.where(relative, hi, hi + widen)
     level = np.ceil(-np.log2(np.minimum(_SPACING * narrow, widest))).astype(np.int64) + refine
-    return _lay(groups, relative, lo, hi, level)
+    return _lay(relative, lo, hi, level)
 
 
-def _lay(
-    groups: ItemGroups, relative: NDArray[np.bool_], lo: Array, hi: Array, level: NDArray[np.int64]
-) -> Nodes:
-    """Turn windows and lattice levels into nodes, shared where design, frame and place agree."""
+def _lay(relative: NDArray[np.bool_], lo: Array, hi: Array, level: NDArray[np.int64]) -> Nodes:
+    """Turn windows and lattice levels into nodes, shared where frame and place agree."""
     finest = int(level.max())
     step = np.exp2(-level.astype(np.float64))
     first = np.floor(lo / step).astype(np.int64)
@@ -206,12 +201,10 @@ def _lay(
     group = np.repeat(np.arange(uses.size), uses)
     tick = (first[group] + np.arange(group.size) - start[group]) << (finest - level)[group]
     lowest, span = int(tick.min()), int(tick.max() - tick.min()) + 1
-    family = 2 * groups.design + relative
-    keys, index = np.unique(family[group] * span + tick - lowest, return_inverse=True)
+    keys, index = np.unique(relative[group] * span + tick - lowest, return_inverse=True)
     return Nodes(
         place=(keys % span + lowest) * 2.0**-finest,
-        relative=(keys // span) % 2 == 1,
-        design=keys // (2 * span),
+        relative=keys >= span,
         index=index,
         group=group,
         log_step=np.log(step)[group],
