@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import itertools
 from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,11 +38,11 @@ def judge(design: Design) -> dict[str, Any]:
     figures = {name: getattr(found.sets[0], name) for name in FIGURES}
     return {
         "engine": fit.engine,
-        "passed": fit.gate.passed,
+        "passed": bool(fit.gate.passed),
         "items": (int((~fit.censored).sum()), int(held[~fit.censored].sum())),
         "censored": (int(fit.censored.sum()), int(held[fit.censored].sum())),
-        "figures": [figures[name].lo90 <= true[name] <= figures[name].hi90 for name in FIGURES],
-        "point": figures["max_gap"].lo90 <= figures["max_gap"].point <= figures["max_gap"].hi90,
+        "figures": [bool(figures[name].lo90 <= true[name] <= figures[name].hi90) for name in FIGURES],
+        "point": bool(figures["max_gap"].lo90 <= figures["max_gap"].point <= figures["max_gap"].hi90),
         "warned": found.shape_dependent,
     }
 
@@ -58,6 +59,7 @@ def main() -> None:
     parser.add_argument(
         "--densities", nargs="+", default=["normal", "uniform", "bimodal", "skew", "heavy-tailed"]
     )
+    parser.add_argument("--keep", type=Path, help="file of results: a stopped run goes on from it")
     asked = parser.parse_args()
     seeds = range(asked.seed, asked.seed + asked.replicates)
     designs = [
@@ -67,7 +69,7 @@ def main() -> None:
         )
     ]
     table: dict[tuple[int, int, int, str], list[dict[str, Any]]] = defaultdict(list)
-    for design, found in in_parallel(judge, designs, asked.jobs):
+    for design, found in in_parallel(judge, designs, asked.jobs, asked.keep):
         table[design.name].append(found)
     columns = ["design", "density", "logs", "b and z", "censored items"]
     columns += ["DDM", "Max Gap", "top-5", "point Max Gap", "warned"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from benchfill.calibration.response_log import ResponseLog
 
 Array = NDArray[np.float64]
 
+DRAWS = 300  # of a fit; an interval's end is then known to a tenth of a standard deviation
 PLANTED = 0.15  # width of the planted gap, as a share of the difficulties' range
 
 
@@ -60,23 +63,39 @@ def draw(design: Design) -> Drawn:
 
 def fit_with_draws(log: ResponseLog, seed: int) -> Fit:
     """The fast engine, and the reliable one where its gate is not passed."""
-    fit = fit_1pl(log, engine="laplace", seed=seed)
+    fit = fit_1pl(log, engine="laplace", seed=seed, draws=DRAWS)
     return fit if fit.gate.passed else fit_1pl(log, engine="nuts", seed=seed)
 
 
 def in_parallel(
-    work: Callable[[Design], dict[str, Any]], designs: list[Design], jobs: int
+    work: Callable[[Design], dict[str, Any]], designs: list[Design], jobs: int, keep: Path | None = None
 ) -> Iterator[tuple[Design, dict[str, Any]]]:
-    """Results as they come, with a count on stderr. Every process computes on one thread."""
+    """Results as they come, with a count on stderr. Every process computes on one thread.
+
+    ``keep`` names a file of results, one JSON object a line: what it holds is not computed again, so that a run that
+    was stopped goes on.
+    """
+    known = {} if keep is None or not keep.exists() else dict(map(_read, keep.read_text().splitlines()))
+    yield from ((design, known[design]) for design in designs if design in known)
+    missing = [design for design in designs if design not in known]
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-        waiting = {pool.submit(work, design): design for design in designs}
+        waiting = {pool.submit(work, design): design for design in missing}
         for count, done in enumerate(as_completed(waiting), start=1):
-            if count % max(1, len(designs) // 100) == 0:
-                print(f"{count} of {len(designs)}", file=sys.stderr, flush=True)
-            yield waiting[done], done.result()
+            if count % max(1, len(missing) // 100) == 0:
+                print(f"{count} of {len(missing)}", file=sys.stderr, flush=True)
+            design, found = waiting[done], done.result()
+            if keep is not None:
+                with keep.open("a") as file:
+                    file.write(json.dumps([asdict(design), found]) + "\n")
+            yield design, found
+
+
+def _read(line: str) -> tuple[Design, dict[str, Any]]:
+    design, found = json.loads(line)
+    return Design(**design), found
 
 
 def _normal(generator: np.random.Generator, items: int) -> tuple[Array, None]:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import itertools
 from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,7 @@ def main() -> None:
     parser.add_argument("--items", type=int, nargs="+", default=[30, 100, 300, 500])
     parser.add_argument("--attempts", type=int, nargs="+", default=[1, 4, 16, 64])
     parser.add_argument("--densities", nargs="+", default=["normal", "clumped", "gapped", "gapped-narrow"])
+    parser.add_argument("--keep", type=Path, help="file of results: a stopped run goes on from it")
     asked = parser.parse_args()
     seeds = range(asked.seed, asked.seed + asked.replicates)
     # Replicate by replicate, so that a run that is cut short has some of everything.
@@ -80,7 +82,7 @@ def main() -> None:
         )
     ]
     table: dict[tuple[int, int, int, str], list[dict[str, Any]]] = defaultdict(list)
-    for design, found in in_parallel(judge, designs, asked.jobs):
+    for design, found in in_parallel(judge, designs, asked.jobs, asked.keep):
         table[design.name].append(found)
     print(
         "| design | density | logs | "

@@ -93,6 +93,7 @@ def fit_1pl(
     engine: Engine = "nuts",
     guessing: Array | None = None,
     seed: int = 0,
+    draws: int = 1000,
     progress: Progress | None = None,
 ) -> Fit:
     """Fit the 1PL model to a response log.
@@ -109,6 +110,9 @@ def fit_1pl(
         Shape (items,), in [0, 1): chance of a blind guess; None where there is none.
     seed
         Same log and same seed, same numbers.
+    draws
+        ``laplace`` only: posterior draws to keep, from four times as many proposals. The others draw until their
+        gate is met.
     progress
         Called with the fraction done and a short message. What it raises ends the fit.
 
@@ -136,12 +140,12 @@ def fit_1pl(
         theta, mu_b, sigma_b, found, gate = sample_full(log, chance, seed=seed, progress=report)
     else:
         groups = group_items(log, chance)
-        sample = _sample(engine, groups, seed, report)
-        draws = some(sample.draws, _MOST_DRAWS)
+        sample = _sample(engine, groups, seed, draws, report)
+        kept = some(sample.draws, _MOST_DRAWS)
         report(0.95, "summarising difficulties")
-        theta, mu_b, sigma_b = draws[:, :-2] @ sample.density.basis.T, draws[:, -2], np.exp(draws[:, -1])
+        theta, mu_b, sigma_b = kept[:, :-2] @ sample.density.basis.T, kept[:, -2], np.exp(kept[:, -1])
         summarise = point_difficulties if engine == "mml" else summarise_difficulties
-        found, gate = summarise(sample.density, draws).of(groups.of_item), sample.gate
+        found, gate = summarise(sample.density, kept).of(groups.of_item), sample.gate
     notes, varied = _notes(log)
     if not varied:
         reason = "No variation: all answers are alike, so every difficulty comes from the prior alone."
@@ -170,13 +174,13 @@ def fit_1pl(
     )
 
 
-def _sample(engine: Engine, groups: ItemGroups, seed: int, report: Progress) -> Sample:
+def _sample(engine: Engine, groups: ItemGroups, seed: int, draws: int, report: Progress) -> Sample:
     report(0.0, "finding the mode")
     mode = find_mode(groups)
     if engine == "nuts":
         return sample_nuts(groups, mode, seed=seed, progress=report)
     if engine == "laplace":
-        return sample_laplace(groups, mode, seed=seed)
+        return sample_laplace(groups, mode, seed=seed, draws=draws)
     return Sample(mode.phi[None], judge_fit(), mode.density)
 
 

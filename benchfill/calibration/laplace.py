@@ -16,13 +16,12 @@ __all__ = ["sample_laplace", "smooth_weights"]
 
 Array = NDArray[np.float64]
 
-_PROPOSALS = 4000
-_KEPT = 1000
+_PROPOSALS = 4  # for each draw that is kept
 _CHECKED_DRAWS = 40
 _DEGREES = 10.0  # of the t distribution proposed from: tails a little heavier than the posterior's
 
 
-def sample_laplace(groups: ItemGroups, mode: Mode, *, seed: int) -> Sample:
+def sample_laplace(groups: ItemGroups, mode: Mode, *, seed: int, draws: int) -> Sample:
     """Draw from a t distribution at the posterior's mode, weigh by the exact density, resample.
 
     Parameters
@@ -31,6 +30,8 @@ def sample_laplace(groups: ItemGroups, mode: Mode, *, seed: int) -> Sample:
         Centre and shape of the proposals.
     seed
         Same seed, same draws.
+    draws
+        How many to keep.
     """
     theta, mu_b, sigma_b = mode.density.split(mode.phi)
     density, finer = (
@@ -38,15 +39,15 @@ def sample_laplace(groups: ItemGroups, mode: Mode, *, seed: int) -> Sample:
         for refine in (0, 1)
     )
     generator = np.random.default_rng(seed)
-    size = mode.phi.size
-    x = generator.normal(size=(_PROPOSALS, size))
-    x *= np.sqrt(_DEGREES / generator.chisquare(_DEGREES, size=(_PROPOSALS, 1)))
+    size, proposals = mode.phi.size, _PROPOSALS * draws
+    x = generator.normal(size=(proposals, size))
+    x *= np.sqrt(_DEGREES / generator.chisquare(_DEGREES, size=(proposals, 1)))
     log_proposal = -0.5 * (_DEGREES + size) * np.log1p((x**2).sum(axis=1) / _DEGREES)
-    draws = mode.phi + x @ mode.factor.T
-    log_weight = np.array([density.log_density(phi) for phi in draws]) - log_proposal
+    proposed = mode.phi + x @ mode.factor.T
+    log_weight = np.array([density.log_density(phi) for phi in proposed]) - log_proposal
     weight, pareto_k = smooth_weights(log_weight)
-    places = np.searchsorted(np.cumsum(weight), (np.arange(_KEPT) + generator.random()) / _KEPT)
-    kept = draws[np.minimum(places, _PROPOSALS - 1)]
+    places = np.searchsorted(np.cumsum(weight), (np.arange(draws) + generator.random()) / draws)
+    kept = proposed[np.minimum(places, proposals - 1)]
     ess = float(1.0 / (weight**2).sum())
     faults = quadrature_faults(quadrature_error(density, finer, some(kept, _CHECKED_DRAWS)))
     return Sample(kept, judge_fit(ess_min=ess, pareto_k=pareto_k, reasons=faults), density)
