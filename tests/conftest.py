@@ -9,6 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# The same examples in every run: a failure is a change's, never the day's.
+settings.register_profile(
+    "same", derandomize=True, deadline=None, print_blob=False, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("same")
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
