@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticCustomError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -16,9 +18,19 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from benchfill.endpoint_settings import EndpointSettings, PoolEntry
 from benchfill.errors import InputError
 
-__all__ = ["SearchSettings", "Settings", "WorldSettings", "benchfill_home", "load_settings"]
+__all__ = [
+    "AnswerSettings",
+    "BudgetSettings",
+    "SearchSettings",
+    "Settings",
+    "TracingSettings",
+    "WorldSettings",
+    "benchfill_home",
+    "load_settings",
+]
 
 SETTINGS_FILE = "benchfill.toml"
 
@@ -72,6 +84,53 @@ class SearchSettings(_Section):
     )
 
 
+def _seconds(value: Any) -> Any:
+    """A duration as people write it, e.g. "90m" or "1.5h", in seconds; numbers are seconds already."""
+    if not isinstance(value, str):
+        return value
+    match = DURATION.fullmatch(value.strip().lower())
+    if match is None:
+        raise PydanticCustomError("duration", "this is no duration; write seconds or e.g. 90m, 8h, 2d")
+    return float(match[1]) * UNITS[match[2] or "s"]
+
+
+DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd]?)")
+UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+class BudgetSettings(_Section):
+    """What a run may spend in all; unset is without limit."""
+
+    max_calls: int | None = Field(default=None, ge=0, description="requests sent, repeated ones included")
+    max_tokens: int | None = Field(default=None, ge=0, description="tokens sent and received")
+    max_cost: float | None = Field(
+        default=None, ge=0, description="in the currency of the prices; every endpoint then needs them"
+    )
+    max_time: Annotated[float | None, BeforeValidator(_seconds)] = Field(
+        default=None, gt=0, description="seconds, or e.g. 90m, 8h, 2d"
+    )
+
+
+class AnswerSettings(_Section):
+    """How replies of the pool are counted, and how small it may become."""
+
+    no_answer: Literal["missing", "wrong"] = Field(
+        default="missing",
+        description="how a finished reply without an answer, or one cut off at max_tokens, counts",
+    )
+    min_models: int = Field(
+        default=6, ge=2, description="with fewer models left, or fewer than half, a run pauses"
+    )
+
+
+class TracingSettings(_Section):
+    """Tracing of calls by LangSmith, with the user's own LANGSMITH_* variables."""
+
+    enabled: bool = Field(
+        default=False, description="send prompts and replies to LangSmith; never by a variable alone"
+    )
+
+
 class WorldSettings(_Section):
     """Settable rates of the embedded endpoint; unset ones are the world's own defaults."""
 
@@ -81,15 +140,28 @@ class WorldSettings(_Section):
         return dict(self.model_extra or {})
 
 
-class Settings(BaseSettings):
+class Settings(_Section):
     """Everything that can be set, in one model."""
+
+    search: SearchSettings = SearchSettings()
+    world: WorldSettings = WorldSettings()
+    rewriter: EndpointSettings | None = None
+    judge: EndpointSettings | None = None
+    pool: tuple[PoolEntry, ...] = ()
+    budget: BudgetSettings = BudgetSettings()
+    answer: AnswerSettings = AnswerSettings()
+    tracing: TracingSettings = TracingSettings()
+    allow_http: bool = Field(
+        default=False, description="let texts and keys go to other machines without encryption"
+    )
+
+
+class _Sources(BaseSettings, Settings):
+    """The settings as flags, environment and file give them together."""
 
     model_config = SettingsConfigDict(
         env_prefix="BENCHFILL_", env_nested_delimiter="__", extra="forbid", toml_file=SETTINGS_FILE
     )
-
-    search: SearchSettings = SearchSettings()
-    world: WorldSettings = WorldSettings()
 
     @classmethod
     def settings_customise_sources(
@@ -117,7 +189,7 @@ def load_settings(**flags: Any) -> Settings:
         kind ``settings``.
     """
     try:
-        return Settings(**flags)
+        return Settings.model_validate(_Sources(**flags).model_dump())
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
