@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import ipaddress
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-__all__ = ["EndpointSettings", "PoolEntry", "ToolMode", "is_loopback", "looks_like_a_key", "server_of"]
+__all__ = [
+    "EndpointSettings",
+    "PoolEntry",
+    "ToolMode",
+    "is_loopback",
+    "refuse_plain_http",
+    "refuse_twins",
+    "refuse_two_limits",
+    "server_of",
+]
+
+# Where an endpoint stands in the settings, e.g. ("pool", 0).
+Place = tuple[str | int, ...]
 
 ToolMode = Literal["auto", "tools", "json_schema", "text"]
 
@@ -161,6 +174,12 @@ class EndpointSettings(BaseModel):
     price_out: float | None = Field(default=None, ge=0, description="price of a million tokens received")
     send_seed: bool = Field(default=False, description="whether the seed of a call is sent")
 
+    @model_validator(mode="after")
+    def _both_prices(self) -> EndpointSettings:
+        if (self.price_in is None) != (self.price_out is None):
+            raise PydanticCustomError("prices", "price_in and price_out are given together or not at all")
+        return self
+
 
 class PoolEntry(EndpointSettings):
     """One model of the pool."""
@@ -179,3 +198,71 @@ class PoolEntry(EndpointSettings):
     def in_log(self) -> str:
         """Name of the model in the response log."""
         return self.log_name or self.label
+
+    def asks(self) -> tuple[object, ...]:
+        """What the replies depend on: two entries that agree in it are one model asked in one way."""
+        body = json.dumps(self.extra_body, sort_keys=True)
+        way = (self.temperature, self.top_p, self.max_tokens, self.reasoning_effort, body)
+        return (server_of(self.base_url), self.model, *way)
+
+
+def refuse_plain_http(endpoints: Sequence[tuple[Place, EndpointSettings]]) -> None:
+    """Texts and keys leave this machine encrypted only."""
+    for place, endpoint in endpoints:
+        parts = urlsplit(endpoint.base_url)
+        if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
+            raise PydanticCustomError(
+                "plain_http",
+                "texts and keys would go to {host} unencrypted; use https, or allow_http = true (--allow-http)",
+                {"host": parts.hostname, "at": (*place, "base_url")},
+            )
+
+
+def refuse_twins(pool: Sequence[PoolEntry]) -> None:
+    """Each member of the pool has a name, a model of the log and a way of being asked of its own."""
+    labels: dict[object, int] = {}
+    logged: dict[object, int] = {}
+    asked: dict[object, int] = {}
+    for number, entry in enumerate(pool):
+        first = labels.setdefault(entry.label, number)
+        if first != number:
+            raise PydanticCustomError(
+                "twins",
+                "entry {first} of the pool is called {label} too; a model under other settings needs a name of its own",
+                {"first": first + 1, "label": entry.label, "at": _at(number, entry, "name")},
+            )
+        first = logged.setdefault(entry.in_log, number)
+        if first != number:
+            raise PydanticCustomError(
+                "twins",
+                "entry {first} of the pool stands for {label} of the response log too",
+                {"first": first + 1, "label": entry.in_log, "at": _at(number, entry, "log_name")},
+            )
+        first = asked.setdefault(entry.asks(), number)
+        if first != number:
+            raise PydanticCustomError(
+                "twins",
+                "entry {first} of the pool asks the same model in the same way; its answers would count twice",
+                {"first": first + 1, "at": ("pool", number)},
+            )
+
+
+def _at(number: int, entry: PoolEntry, field: str) -> Place:
+    return ("pool", number, field) if getattr(entry, field) else ("pool", number)
+
+
+def refuse_two_limits(endpoints: Sequence[tuple[Place, EndpointSettings]]) -> None:
+    """A server has one limit of each kind, shared by all its models."""
+    seen: dict[tuple[str, str], float] = {}
+    for place, endpoint in endpoints:
+        for field in ("concurrency", "requests_per_minute", "tokens_per_minute"):
+            value = getattr(endpoint, field)
+            if value is None:
+                continue
+            other = seen.setdefault((server_of(endpoint.base_url), field), value)
+            if other != value:
+                raise PydanticCustomError(
+                    "two_limits",
+                    "{other} was given for this server before; it has one limit, shared by all its models",
+                    {"other": f"{other:g}", "at": (*place, field)},
+                )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import tomllib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 from pydantic_settings import (
     BaseSettings,
@@ -18,8 +20,15 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from benchfill.endpoint_settings import EndpointSettings, PoolEntry
+from benchfill.endpoint_settings import (
+    EndpointSettings,
+    PoolEntry,
+    refuse_plain_http,
+    refuse_twins,
+    refuse_two_limits,
+)
 from benchfill.errors import InputError
+from benchfill.settings_file import line_of
 
 __all__ = [
     "AnswerSettings",
@@ -155,6 +164,25 @@ class Settings(_Section):
         default=False, description="let texts and keys go to other machines without encryption"
     )
 
+    @model_validator(mode="after")
+    def _together(self) -> Settings:
+        """What can only be said of all endpoints at once."""
+        everyone = list(self.endpoints())
+        if not self.allow_http:
+            refuse_plain_http(everyone)
+        refuse_twins(self.pool)
+        refuse_two_limits(everyone)
+        return self
+
+    def endpoints(self) -> Iterator[tuple[tuple[str | int, ...], EndpointSettings]]:
+        """Every endpoint with its place in the settings."""
+        if self.rewriter is not None:
+            yield ("rewriter",), self.rewriter
+        if self.judge is not None:
+            yield ("judge",), self.judge
+        for number, entry in enumerate(self.pool):
+            yield ("pool", number), entry
+
 
 class _Sources(BaseSettings, Settings):
     """The settings as flags, environment and file give them together."""
@@ -176,12 +204,12 @@ class _Sources(BaseSettings, Settings):
 
 
 def load_settings(**flags: Any) -> Settings:
-    """Read the settings; a bad value or an unknown key is one line that names it.
+    """Read the settings; a bad value or an unknown key is one line that names it, and its line in the file.
 
     Parameters
     ----------
     flags
-        Sections given on the command line, e.g. ``search={"rounds": 3}``.
+        What was given on the command line, e.g. ``search={"rounds": 3}``.
 
     Raises
     ------
@@ -191,13 +219,7 @@ def load_settings(**flags: Any) -> Settings:
     try:
         return Settings.model_validate(_Sources(**flags).model_dump())
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise InputError(
-            f"Setting {where}: {first['msg']}.",
-            f"See benchfill.toml, the variables BENCHFILL_{where.upper().replace('.', '__')} and the flags.",
-            kind="settings",
-        ) from None
+        raise _explained(error, flags) from None
     except (SettingsError, UnicodeDecodeError) as error:
         raise InputError(
             f"The settings cannot be read: {str(error).splitlines()[0]}.",
@@ -205,9 +227,63 @@ def load_settings(**flags: Any) -> Settings:
             kind="settings",
         ) from None
     except tomllib.TOMLDecodeError as error:
+        at = re.search(r"line (\d+)", str(error))
         raise InputError(
-            f"{SETTINGS_FILE} is not TOML: {error}.", kind="settings", path=SETTINGS_FILE
+            f"{SETTINGS_FILE} is not TOML: {error}.",
+            kind="settings",
+            path=SETTINGS_FILE,
+            lines=(int(at[1]),) if at else (),
         ) from None
+
+
+def _explained(error: ValidationError, flags: dict[str, Any]) -> InputError:
+    """The first fault in one line, with the place where it was written."""
+    first = error.errors(include_input=False, include_url=False)[0]
+    at: tuple[str | int, ...] = tuple(first.get("ctx", {}).get("at", first["loc"]))
+    where = ".".join(str(part + 1) if isinstance(part, int) else part for part in at)
+    message = _unknown(at) if first["type"] == "extra_forbidden" else first["msg"]
+    variable = "BENCHFILL_" + "__".join(str(part) for part in at if isinstance(part, str)).upper()
+    given: Any = flags
+    for part in at:
+        given = given.get(part) if isinstance(given, dict) else None
+    in_environment = any(
+        name.upper() == variable or variable.startswith(name.upper() + "__") for name in os.environ
+    )
+    if given is None and not in_environment and Path(SETTINGS_FILE).is_file():
+        line = line_of(Path(SETTINGS_FILE).read_text(encoding="utf-8"), at)
+        if line is not None:
+            return InputError(
+                f"{SETTINGS_FILE} line {line}: {where}: {message}.",
+                kind="settings",
+                path=SETTINGS_FILE,
+                lines=(line,),
+            )
+    return InputError(
+        f"Setting {where}: {message}.",
+        f"See benchfill.toml, the variable {variable} and the flags.",
+        kind="settings",
+    )
+
+
+def _unknown(at: Sequence[str | int]) -> str:
+    if at[-1] == "api_key":
+        return "a key never stands in the settings; api_key_env names the variable that holds it"
+    known: Any = Settings
+    for part in at[:-1]:
+        known = SECTIONS.get(part, known) if isinstance(part, str) else known
+    near = difflib.get_close_matches(str(at[-1]), list(known.model_fields), n=1)
+    return "there is no such setting" + (f"; the nearest name is {near[0]}" if near else "")
+
+
+SECTIONS: dict[str, type[BaseModel]] = {
+    "search": SearchSettings,
+    "rewriter": EndpointSettings,
+    "judge": EndpointSettings,
+    "pool": PoolEntry,
+    "budget": BudgetSettings,
+    "answer": AnswerSettings,
+    "tracing": TracingSettings,
+}
 
 
 def benchfill_home() -> Path:
