@@ -33,6 +33,9 @@ class StoredCall:
         Which try of the same call this was, from 1.
     fault
         Empty for a usable reply, else the stable name of what was wrong with it.
+    charged_tokens, charged_cost
+        What it counted for against a budget: as reported, or what was set aside for it where the server did
+        not report and may bill. The cost is None without prices.
     """
 
     key: str
@@ -51,6 +54,8 @@ class StoredCall:
     seconds: float
     tries: int
     fault: str = ""
+    charged_tokens: int | None = None
+    charged_cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ def test_two_commands_for_a_fresh_machine():
     assert "pip install -e '.[dev]'" in commands[1]
     before_landing = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert "pip\" install --quiet -e '.[dev]'" in before_landing
-    assert "-m pytest -n 2" in before_landing
-    assert commands[1].endswith("-m pytest -n 2")
+    assert "-m pytest -n 2 --dist loadgroup" in before_landing
+    assert commands[1].endswith("-m pytest -n 2 --dist loadgroup")
 
 
 def test_the_tree_names_every_file():

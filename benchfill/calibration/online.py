@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.special import expit
+from scipy.special import expit, stdtr
 
 from benchfill.calibration.item_likelihood import checked_counts, log_likelihood
 from benchfill.calibration.scale import Scale
@@ -70,6 +70,12 @@ class CandidatePrior:
         """Log density in z up to a constant."""
         step = (z - self.center) / self.scale
         return np.asarray(-(self.df + 1.0) / 2.0 * np.log1p(step * step / self.df))
+
+    def chance_within(self, target: float, tol: float) -> float:
+        """Probability of ``|z - target| <= tol``."""
+        ends = (np.array([-tol, tol]) + target - self.center) / self.scale
+        below, above = stdtr(self.df, ends)
+        return float(above - below)
 
     @property
     def variance(self) -> float:

@@ -22,12 +22,12 @@ dropping a candidate at a tenth of its prior chance.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from benchfill.calibration.online import ItemPosterior
 
-__all__ = ["CandidateView", "Decision", "choose_next", "fresh_yield"]
+__all__ = ["CandidateView", "Decision", "Goal", "choose_next", "fresh_yield"]
 
 # A true place within this share of the tolerance lets E|z - z*| come below it once the sd has.
 SURELY_WANTED = 0.9
@@ -49,11 +49,44 @@ class CandidateView:
         Of its place.
     attempts
         Asked of every model so far.
+    z_ml
+        Where maximum likelihood puts it; None where there is no maximum (all right, all wrong, none asked).
     """
 
     id: str
     posterior: ItemPosterior
     attempts: int
+    z_ml: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What the candidates of one round are measured for.
+
+    Parameters
+    ----------
+    target, tolerance
+        In z.
+    models
+        Size of the pool.
+    least_yield
+        A candidate whose yield is below is out (see `fresh_yield`).
+    max_attempts
+        Of one model at one candidate.
+    max_block
+        Largest block. Blocks grow by half of what was asked, so that few steps reach a precise posterior.
+    """
+
+    target: float
+    tolerance: float
+    models: int
+    least_yield: float
+    max_attempts: int
+    max_block: int
+
+    def widened(self, tolerance: float, *, least_yield: float) -> Goal:
+        """The same at another tolerance."""
+        return replace(self, tolerance=tolerance, least_yield=least_yield)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,38 +111,20 @@ class Decision:
     out: tuple[str, ...]
 
 
-def choose_next(
-    candidates: Sequence[CandidateView],
-    *,
-    target: float,
-    tolerance: float,
-    models: int,
-    least_yield: float,
-    max_attempts: int,
-    max_block: int,
-) -> Decision:
+def choose_next(candidates: Sequence[CandidateView], goal: Goal) -> Decision:
     """Decide on the next block of attempts.
 
     Parameters
     ----------
     candidates
         Those of the round that the judge passed; their order does not matter.
-    target, tolerance
-        In z.
-    models
-        Size of the pool.
-    least_yield
-        A candidate whose yield is below is out (see `fresh_yield`).
-    max_attempts
-        Of one model at one candidate.
-    max_block
-        Largest block. Blocks grow by half of what was asked, so that few steps reach a precise posterior.
     """
+    target, tolerance = goal.target, goal.tolerance
     ordered = sorted(candidates, key=lambda view: view.id)
     deviation = {view.id: view.posterior.expected_deviation(target) for view in ordered}
 
     def current_yield(view: CandidateView) -> float:
-        asked = models * view.attempts
+        asked = goal.models * view.attempts
         rest = max(asked * ((view.posterior.sd / tolerance) ** 2 - 1.0), asked / 2)
         chance = view.posterior.chance_within(target, SURELY_WANTED * tolerance)
         return _yield(chance, rest, min(3 * asked, rest / 2))
@@ -119,7 +134,7 @@ def choose_next(
     out = tuple(
         view.id
         for view in ordered
-        if view.id not in met and (view.attempts >= max_attempts or yields[view.id] < least_yield)
+        if view.id not in met and (view.attempts >= goal.max_attempts or yields[view.id] < goal.least_yield)
     )
     if met:
         return Decision("met", min(met, key=lambda each: (deviation[each], each)), 0, out)
@@ -127,7 +142,7 @@ def choose_next(
     if not alive:
         return Decision("exhausted", None, 0, out)
     best = max(alive, key=lambda view: yields[view.id])
-    block = min(max(1, best.attempts // 2), max_block, max_attempts - best.attempts)
+    block = min(max(1, best.attempts // 2), goal.max_block, goal.max_attempts - best.attempts)
     return Decision("ask", best.id, block, out)
 
 

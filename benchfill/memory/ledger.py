@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
+import json
 import sqlite3
+import time
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from benchfill.call import StoredCall, StoredReply
 from benchfill.memory.database import open_database, plain_errors
 from benchfill.memory.migrations import LEDGER_MIGRATIONS, apply_migrations
 
-__all__ = ["Ledger", "Spend"]
+__all__ = ["FreshLedger", "Ledger", "MeanUsage", "Spend"]
 
 # Fast, and on JSON within a fifth of the best ratio.
 COMPRESSION = 1
@@ -49,6 +55,17 @@ class Spend:
     unpriced: int
     unmetered: int
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class MeanUsage:
+    """What one call of a role to a model takes on average, over usable replies with reported usage."""
+
+    role: str
+    model: str
+    calls: int
+    input_tokens: float
+    output_tokens: float
 
 
 class Ledger:
@@ -111,6 +128,40 @@ class Ledger:
             rows = self._database.connection.execute(SPEND, {"run": run}).fetchall()
         return [Spend(*row) for row in rows]
 
+    def charged(self, run: str) -> tuple[int, int, float | None]:
+        """Calls, tokens and cost (None without prices) that count against the budget of a run."""
+        with plain_errors(self.path):
+            row = self._database.connection.execute(CHARGED, {"run": run}).fetchone()
+        return int(row[0]), int(row[1] or 0), row[2]
+
+    def mean_usage(self) -> list[MeanUsage]:
+        """Mean tokens of a call, by role and model (sorted), over all runs."""
+        with plain_errors(self.path):
+            rows = self._database.connection.execute(MEAN_USAGE).fetchall()
+        return [MeanUsage(*row) for row in rows]
+
+    def last_failure(self, key: str, run: str) -> tuple[str, StoredReply] | None:
+        """Fault and reply of a run's last failed try of a call; None when none failed by itself."""
+        with plain_errors(self.path):
+            row = self._database.connection.execute(LAST_FAILURE, (key, run)).fetchone()
+        return None if row is None else (row[0], StoredReply(row[1], row[2], zlib.decompress(row[3])))
+
+    def run_of(self, key: str) -> str | None:
+        """The run that paid for the usable reply under this key."""
+        with plain_errors(self.path):
+            row = self._database.connection.execute("SELECT run FROM calls WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def export(self, run: str | None = None) -> Iterator[dict[str, Any]]:
+        """Every request as it was sent and every reply as it came, failures included, oldest first.
+
+        Headers are not kept, so no API key is among it.
+        """
+        with plain_errors(self.path):
+            for row in self._database.connection.execute(EXPORT, {"run": run}):
+                record = dict(zip(EXPORTED, row[:-2], strict=True))
+                yield {"v": 1, **record, "request": json.loads(zlib.decompress(row[-2])), **_shown(row[-1])}
+
     def close(self) -> None:
         self._database.close()
 
@@ -128,8 +179,47 @@ class Ledger:
         connection.execute(INSERT_FAILURE, (*_common(call), response, fault))
 
 
+class FreshLedger:
+    """A ledger that finds again only what this very run paid for (``--fresh``).
+
+    Parameters
+    ----------
+    ledger
+        Where calls are kept, under keys that no other run has.
+    run
+        The run; resumed, it finds its own calls again.
+    """
+
+    def __init__(self, ledger: Ledger, run: str) -> None:
+        self._ledger, self._run = ledger, run
+
+    def look_up(self, key: str) -> StoredReply | None:
+        return self._ledger.look_up(self.own_key(key))
+
+    def commit(self, call: StoredCall) -> bool:
+        return self._ledger.commit(dataclasses.replace(call, key=self.own_key(call.key)))
+
+    def commit_failure(self, call: StoredCall) -> None:
+        self._ledger.commit_failure(dataclasses.replace(call, key=self.own_key(call.key)))
+
+    def own_key(self, key: str) -> str:
+        """The key under which this run keeps a call."""
+        return hashlib.sha256(f"{self._run}\x1f{key}".encode()).hexdigest()
+
+
 def _packed(body: bytes) -> bytes:
     return zlib.compress(body, COMPRESSION)
+
+
+def _shown(packed: bytes) -> dict[str, Any]:
+    """A reply as text, or in base64 where it is none."""
+    body = zlib.decompress(packed)
+    try:
+        return {"response": body.decode()}
+    except UnicodeDecodeError:
+        import base64
+
+        return {"response_base64": base64.b64encode(body).decode()}
 
 
 def _common(call: StoredCall) -> tuple[object, ...]:
@@ -147,6 +237,9 @@ def _common(call: StoredCall) -> tuple[object, ...]:
         call.price,
         call.seconds,
         call.tries,
+        call.charged_tokens,
+        call.charged_cost,
+        time.time(),
         _packed(call.request),
     )
 
@@ -154,14 +247,15 @@ def _common(call: StoredCall) -> tuple[object, ...]:
 INSERT_CALL = """
     INSERT OR IGNORE INTO calls
     (key, endpoint, role, model, run, tag, status, content_type,
-     input_tokens, output_tokens, price, seconds, tries, request, response)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+     input_tokens, output_tokens, price, seconds, tries, charged_tokens, charged_cost, at, request, response)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 INSERT_FAILURE = """
     INSERT INTO failures
     (key, endpoint, role, model, run, tag, status, content_type,
-     input_tokens, output_tokens, price, seconds, tries, request, response, fault)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+     input_tokens, output_tokens, price, seconds, tries, charged_tokens, charged_cost, at, request, response,
+     fault)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 SPEND = """
     SELECT run, role, model, sum(usable), sum(1 - usable),
@@ -176,3 +270,40 @@ SPEND = """
     GROUP BY run, role, model
     ORDER BY run, role, model
 """
+# Rows of before the charge was kept count as reported.
+CHARGED = """
+    SELECT count(*), sum(coalesce(charged_tokens, coalesce(input_tokens, 0) + coalesce(output_tokens, 0))),
+           sum(coalesce(charged_cost, price))
+    FROM (
+        SELECT charged_tokens, charged_cost, input_tokens, output_tokens, price FROM calls WHERE run = :run
+        UNION ALL
+        SELECT charged_tokens, charged_cost, input_tokens, output_tokens, price FROM failures WHERE run = :run
+    )
+"""
+MEAN_USAGE = """
+    SELECT role, model, count(*), avg(input_tokens), avg(output_tokens)
+    FROM calls
+    WHERE input_tokens IS NOT NULL AND output_tokens IS NOT NULL
+    GROUP BY role, model
+    ORDER BY role, model
+"""
+LAST_FAILURE = """
+    SELECT fault, status, content_type, response
+    FROM failures
+    WHERE key = ? AND run = ? AND fault NOT IN ('cancelled', 'duplicate')
+    ORDER BY rowid DESC LIMIT 1
+"""
+EXPORTED = ("key", "run", "role", "endpoint", "model", "tag", "at", "status", "content_type", "fault", "tries",
+            "seconds", "input_tokens", "output_tokens", "price")  # fmt: skip
+EXPORT = f"""
+    SELECT {", ".join(EXPORTED)}, request, response
+    FROM (
+        SELECT key, run, role, endpoint, model, tag, at, status, content_type, '' AS fault, tries, seconds,
+               input_tokens, output_tokens, price, request, response FROM calls
+        UNION ALL
+        SELECT key, run, role, endpoint, model, tag, at, status, content_type, fault, tries, seconds,
+               input_tokens, output_tokens, price, request, response FROM failures
+    )
+    WHERE :run IS NULL OR run = :run
+    ORDER BY at, key, tries
+"""  # noqa: S608 - names are our own constants

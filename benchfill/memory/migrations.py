@@ -130,4 +130,15 @@ def _calls(database: Database) -> None:
     database.connection.execute(f"CREATE TABLE failures (key TEXT NOT NULL, {columns}, fault TEXT NOT NULL)")
 
 
-LEDGER_MIGRATIONS: tuple[Migration, ...] = (Migration("calls", _calls),)
+def _charges(database: Database) -> None:
+    # What a request counted for against a budget (as reported, or what was set aside for it), and when it was
+    # written, in seconds since 1970. NULL in rows of before.
+    for table in ("calls", "failures"):
+        for column in ("charged_tokens INTEGER", "charged_cost REAL", "at REAL"):
+            database.connection.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
+        # A resumed run asks what it has spent; a verified one how its calls failed.
+        database.connection.execute(f"CREATE INDEX {table}_by_run ON {table} (run)")
+    database.connection.execute("CREATE INDEX failures_by_key ON failures (key)")
+
+
+LEDGER_MIGRATIONS: tuple[Migration, ...] = (Migration("calls", _calls), Migration("charges", _charges))

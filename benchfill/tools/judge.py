@@ -1,7 +1,8 @@
 """The judge: answers the question blind, then sees key and solution and hands in a verdict.
 
 Fails closed: an item is accepted only by a readable verdict "valid" without problems AND a blind answer that is
-equivalent to the key. A verdict is a tool call and never searched for in text, which may quote the item.
+equivalent to the key. A verdict is a call that stands alone: it is never searched for in a text, which may quote
+the item.
 """
 
 from __future__ import annotations
@@ -182,7 +183,7 @@ class _Talk:
                 tag=f"{self._tag}/t{self._turn}",
             )
             self._turn += 1
-            calls = parse_calls(reply, tools)
+            calls = parse_calls(reply, tools, alone=True)
             self.history.append(assistant_message(reply, calls))
             if not calls:
                 if self._reminded:

@@ -19,6 +19,7 @@ import httpx2
 
 from benchfill.call import StoredCall, StoredReply
 from benchfill.errors import BenchfillError, CallFailed, RetryableCall
+from benchfill.tools.budget import Reservation
 from benchfill.tools.endpoint import Endpoint
 from benchfill.tools.meter import Meter
 from benchfill.tools.reply_body import fault_of, reported_usage
@@ -141,7 +142,11 @@ class LedgerTransport(httpx2.AsyncBaseTransport):
         stored = self._ledger.look_up(exchange.key)
         if stored is None:
             self._strip(request)
-            stored = await self._send(request, body, exchange)
+            reserved = await self._meter.budget.reserve(self._endpoint, len(body))
+            try:
+                stored = await self._send(request, body, exchange, reserved)
+            finally:
+                self._meter.budget.release(reserved)
         else:
             self._meter.from_ledger += 1
             exchange.from_ledger = True
@@ -153,7 +158,9 @@ class LedgerTransport(httpx2.AsyncBaseTransport):
         sent = SENT_HEADERS | {b"authorization"} if self._secret else SENT_HEADERS
         request.headers = httpx2.Headers([pair for pair in request.headers.raw if pair[0].lower() in sent])
 
-    async def _send(self, request: httpx2.Request, body: bytes, exchange: Exchange) -> StoredReply:
+    async def _send(
+        self, request: httpx2.Request, body: bytes, exchange: Exchange, reserved: Reservation
+    ) -> StoredReply:
         """Forward, read the whole body, commit, and raise what is wrong with it."""
         status, content_type, content = 0, "", b""
         name, start = self._endpoint.name, time.monotonic()
@@ -168,7 +175,7 @@ class LedgerTransport(httpx2.AsyncBaseTransport):
                 finally:
                     await response.aclose()
         except asyncio.CancelledError:
-            self._keep(exchange, body, (status, content_type, b""), start, "cancelled")
+            self._keep(exchange, body, (status, content_type, b""), start, "cancelled", reserved)
             raise
         except (TimeoutError, httpx2.TimeoutException):
             fault = RetryableCall(f"{name}: no reply in time", "timeout")
@@ -186,7 +193,7 @@ class LedgerTransport(httpx2.AsyncBaseTransport):
                 content = content.replace(self._secret, b"***")
             fault = fault_of(name, status, response.headers, content)
         reply = (status, content_type, content)
-        if not self._keep(exchange, body, reply, start, "" if fault is None else fault.reason):
+        if not self._keep(exchange, body, reply, start, "" if fault is None else fault.reason, reserved):
             # Another process was faster with the same call: its reply is the one every later run will see.
             earlier = self._ledger.look_up(exchange.key)
             if earlier is not None:
@@ -196,11 +203,20 @@ class LedgerTransport(httpx2.AsyncBaseTransport):
         return StoredReply(*reply)
 
     def _keep(
-        self, exchange: Exchange, request: bytes, reply: tuple[int, str, bytes], start: float, fault: str
+        self,
+        exchange: Exchange,
+        request: bytes,
+        reply: tuple[int, str, bytes],
+        start: float,
+        fault: str,
+        reserved: Reservation,
     ) -> bool:
-        """Write a request that was sent into the ledger and the meter; False when it was a duplicate."""
+        """Write a request that was sent into ledger, meter and budget; False when it was a duplicate."""
         tokens = reported_usage(reply[2])
         price = self._endpoint.price(*tokens)
+        # An error status without usage is not billed; a lost reply may be.
+        sent = fault != "unreachable" and (not fault or not reply[2])
+        charge = self._meter.budget.settle(reserved, tokens, sent=sent)
         self._meter.count_call(tries=exchange.tries, failed=bool(fault), tokens=tokens, price=price)
         call = StoredCall(
             key=exchange.key,
@@ -219,6 +235,8 @@ class LedgerTransport(httpx2.AsyncBaseTransport):
             seconds=time.monotonic() - start,
             tries=exchange.tries,
             fault=fault,
+            charged_tokens=charge.tokens,
+            charged_cost=charge.cost,
         )
         if not fault:
             return self._ledger.commit(call)

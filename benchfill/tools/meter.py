@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from benchfill.tools.budget import Budget
 
 __all__ = ["Meter"]
 
@@ -30,6 +32,8 @@ class Meter:
         How many of ``calls`` have no price, and no reported usage.
     on_wait
         Told (endpoint, seconds, reason) before every wait between two tries.
+    budget
+        What may be spent; asked before every request, unlimited as a rule.
     """
 
     calls: int = 0
@@ -42,6 +46,7 @@ class Meter:
     unpriced: int = 0
     unmetered: int = 0
     on_wait: Callable[[str, float, str], None] | None = None
+    budget: Budget = field(default_factory=Budget)
 
     def count_call(
         self, *, tries: int, failed: bool, tokens: tuple[int | None, int | None], price: float | None

@@ -1,8 +1,8 @@
 """From what a model did to validated calls, and back into the history of the conversation.
 
 Models send numbers for texts, the text "false" for a boolean, JSON inside JSON. Where the meaning is beyond
-doubt it is taken; everything else is a ``CallError`` with a text that tells the model what to do. Calls are
-read from the structured part of a reply only, never searched for in its text.
+doubt it is taken; everything else is a ``CallError`` with a text that tells the model what to do. A reply
+without structured calls may hold calls as text, in the forms that ``text_calls`` knows.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ValidationError
 
 from benchfill.tools.schemas import tool_name
+from benchfill.tools.text_calls import calls_in_text
 
 if TYPE_CHECKING:
     from benchfill.tools.client import Message, Reply
@@ -55,7 +56,9 @@ class CallError:
     sent: Mapping[str, Any] = field(default_factory=dict)
 
 
-def parse_calls(reply: Reply, schemas: Sequence[type[BaseModel]]) -> list[ParsedCall | CallError]:
+def parse_calls(
+    reply: Reply, schemas: Sequence[type[BaseModel]], *, alone: bool = False
+) -> list[ParsedCall | CallError]:
     """Validate every tool call of a reply against the schemas that were offered.
 
     Parameters
@@ -64,6 +67,8 @@ def parse_calls(reply: Reply, schemas: Sequence[type[BaseModel]]) -> list[Parsed
         Its ``tool_calls`` come first, in order, then its ``malformed`` ones (without id).
     schemas
         The offered tools.
+    alone
+        Whether a call written as text counts only when the reply holds nothing else.
 
     Returns
     -------
@@ -74,6 +79,12 @@ def parse_calls(reply: Reply, schemas: Sequence[type[BaseModel]]) -> list[Parsed
     by_name = {tool_name(schema): schema for schema in schemas}
     calls: list[ParsedCall | CallError] = []
     used: set[str] = set()
+    damaged = len(reply.malformed)
+    if not reply.tool_calls and not reply.malformed:
+        fields = {name: tuple(schema.model_fields) for name, schema in by_name.items()}
+        written, damaged = calls_in_text(reply.content, fields, alone=alone)
+        for position, made in enumerate(written):
+            calls.append(_parse(f"text-{position}", made.name, made.arguments, by_name))
     for position, call in enumerate(reply.tool_calls):
         call_id = call.id if call.id and call.id not in used else f"{call.id or 'call'}-{position}"
         used.add(call_id)
@@ -83,7 +94,7 @@ def parse_calls(reply: Reply, schemas: Sequence[type[BaseModel]]) -> list[Parsed
     )
     if reply.finish_reason == "length":
         detail = "the call was cut off at the length limit; send it again, shorter"
-    calls.extend(CallError("", "", "malformed_arguments", detail) for _ in reply.malformed)
+    calls.extend(CallError("", "", "malformed_arguments", detail) for _ in range(damaged))
     return calls
 
 
@@ -99,7 +110,13 @@ def assistant_message(reply: Reply, calls: Sequence[ParsedCall | CallError]) -> 
     """
     kept = [call for call in calls if call.id]
     message: Message = {"role": "assistant", "content": reply.content}
+    if reply.reasoning:
+        # Goes out only where the server wants it back.
+        message["reasoning_content"] = reply.reasoning
     if kept:
+        if not reply.tool_calls:
+            # The text was the calls.
+            message["content"] = ""
         message["tool_calls"] = [
             {
                 "id": call.id,
@@ -182,6 +199,9 @@ def _convert(value: Any, wanted: Mapping[str, Any], definitions: Mapping[str, An
         plain = value.strip().casefold().replace(" ", "_").replace("-", "_")
         same = [option for option in wanted["enum"] if isinstance(option, str) and option.casefold() == plain]
         return same[0] if len(same) == 1 else value
+    if kind in ("number", "integer") and isinstance(value, str):
+        number = _decode(value.strip())
+        return number if isinstance(number, int | float) and not isinstance(number, bool) else value
     if kind == "boolean" and isinstance(value, str):
         return {"true": True, "false": False}.get(value.strip().casefold(), value)
     if kind == "array":

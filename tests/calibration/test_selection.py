@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from benchfill.calibration.online import ItemPosterior
-from benchfill.calibration.selection import CandidateView, choose_next, fresh_yield
+from benchfill.calibration.selection import CandidateView, Goal, choose_next, fresh_yield
 
 TARGET, TOLERANCE = 0.5, 0.01
 
@@ -23,8 +23,7 @@ def view(name: str, mean: float, sd: float, attempts: int = 10) -> CandidateView
 
 
 def decide(*views: CandidateView, max_attempts: int = 256):
-    return choose_next(
-        views,
+    goal = Goal(
         target=TARGET,
         tolerance=TOLERANCE,
         models=12,
@@ -32,6 +31,7 @@ def decide(*views: CandidateView, max_attempts: int = 256):
         max_attempts=max_attempts,
         max_block=8,
     )
+    return choose_next(views, goal)
 
 
 def test_a_candidate_is_met_exactly_when_its_expected_deviation_is_within_the_tolerance():

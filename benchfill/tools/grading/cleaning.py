@@ -6,7 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-__all__ = ["FinalText", "clean_characters", "extract_code", "final_text"]
+__all__ = ["FinalText", "clean_characters", "extract_code", "final_text", "without_thinking"]
 
 # Answers stand at the end, or at the beginning with explanations behind: of longer texts the middle is not read,
 # so that a hostile one costs no more than a long one.
@@ -111,7 +111,7 @@ def final_text(response: str, *, cut_run_on: bool) -> FinalText:
     cut_run_on
         Cut where a new question begins behind a stated answer.
     """
-    text, open_thinking = _without_thinking(response)
+    text, open_thinking = without_thinking(response)
     if len(text) > LONGEST_HEAD + LONGEST_TAIL:
         text = text[:LONGEST_HEAD] + "\n" + text[-LONGEST_TAIL:]
     text = re.sub(r"[ \t]{3,}", "  ", clean_characters(text))
@@ -126,7 +126,7 @@ def final_text(response: str, *, cut_run_on: bool) -> FinalText:
     return FinalText(text, open_thinking)
 
 
-def _without_thinking(response: str) -> tuple[str, bool]:
+def without_thinking(response: str) -> tuple[str, bool]:
     """Text outside of reasoning blocks; a closing tag without an opening one ends reasoning from the start."""
     finals = list(_CHANNEL_FINAL.finditer(response))
     if finals:
@@ -165,7 +165,7 @@ def extract_code(response: str) -> str:
     A closing or an opening fence may be missing; a word behind the opening fence is a language tag only when it
     stands alone on its line.
     """
-    text, _ = _without_thinking(response)
+    text, _ = without_thinking(response)
     parts = re.split(
         r"^[ \t]*(?:```|~~~)[ \t]*([\w+#.-]*)[ \t]*$|(?<=\S)(?:```|~~~)[ \t]*$", text, flags=re.MULTILINE
     )
