@@ -15,8 +15,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from benchfill.errors import CallFailed, EndpointDown, RetryableCall
+from benchfill.tools.adjust import change_for
+from benchfill.tools.stream_body import assemble, is_stream
 
-__all__ = ["ReplyBody", "ToolCall", "fault_of", "read_reply", "reported_usage"]
+__all__ = ["PartRefused", "ReplyBody", "ToolCall", "fault_of", "read_reply", "reported_usage"]
 
 # Of a server's message, for one line of ours.
 MESSAGE_CHARACTERS = 200
@@ -31,9 +33,29 @@ class ToolCall:
     arguments: dict[str, Any]
 
 
+class PartRefused(CallFailed):
+    """The server refuses a part of the request that a reply can be had without.
+
+    Parameters
+    ----------
+    change
+        What to change, as :func:`benchfill.tools.adjust.change_for` names it.
+    """
+
+    def __init__(self, message: str, reason: str, change: str) -> None:
+        self.change = change
+        super().__init__(message, reason)
+
+
 @dataclass(frozen=True, slots=True)
 class ReplyBody:
-    """What a usable body says; tokens are None where the server reported no usage."""
+    """What a usable body says; tokens are None where the server reported no usage.
+
+    Parameters
+    ----------
+    model
+        The model's name as the server gives it, "" when it gives none.
+    """
 
     content: str
     tool_calls: tuple[ToolCall, ...]
@@ -42,6 +64,7 @@ class ReplyBody:
     finish_reason: str
     input_tokens: int | None
     output_tokens: int | None
+    model: str = ""
 
 
 def fault_of(endpoint: str, status: int, headers: Mapping[str, str], body: bytes) -> CallFailed | None:
@@ -55,27 +78,34 @@ def fault_of(endpoint: str, status: int, headers: Mapping[str, str], body: bytes
     Returns
     -------
     CallFailed or None
-        :class:`RetryableCall` when the same call may be asked again, :class:`EndpointDown` when no call to
-        this endpoint can succeed, plain :class:`CallFailed` when this call cannot.
+        :class:`RetryableCall` when the same call may be asked again, :class:`PartRefused` when a changed one
+        may, :class:`EndpointDown` when no call to this endpoint can succeed, plain :class:`CallFailed` when
+        this call cannot.
     """
-    parsed = _json(body)
     if status == 200:
-        return _fault_in_200(endpoint, parsed)
-    name, _, message = _error(parsed)
-    return _by_status(endpoint, status, name, message, _retry_after(headers))
+        return _fault_in_200(endpoint, body)
+    error = _error(_json(body))
+    return _by_status(endpoint, status, error, _retry_after(headers))
 
 
-def _fault_in_200(endpoint: str, parsed: Any) -> CallFailed | None:
+def _fault_in_200(endpoint: str, body: bytes) -> CallFailed | None:
+    parsed = _json(body)
     if not isinstance(parsed, dict):
+        if is_stream(body):
+            return RetryableCall(f"{endpoint}: the reply was cut off on its way", "truncated")
+        if body.lstrip()[:1] == b"<":
+            # A page for people: a proxy that wants a login, or another address than that of the API.
+            return CallFailed(f"{endpoint}: the reply is a web page; is the base URL right?", "not_json")
         return RetryableCall(f"{endpoint}: the reply is not JSON; is the base URL right?", "not_json")
     choices = parsed.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     for source in (parsed, first):
         if isinstance(source, dict) and source.get("error"):
-            name, number, message = _error(source)
-            if number is not None and 400 <= number < 600:
-                return _by_status(endpoint, number, name, message, None)
-            return RetryableCall(f"{endpoint}: an error in a 200: {message or name}", name or "error_in_200")
+            error = _error(source)
+            if error.number is not None and 400 <= error.number < 600:
+                return _by_status(endpoint, error.number, error, None)
+            line = f"{endpoint}: an error in a 200: {error.message or error.name}"
+            return RetryableCall(line, error.name or "error_in_200")
     if first is None:
         return RetryableCall(f"{endpoint}: the reply has no choices", "no_choices")
     if not isinstance(first, dict) or not isinstance(first.get("message"), dict):
@@ -83,7 +113,8 @@ def _fault_in_200(endpoint: str, parsed: Any) -> CallFailed | None:
     return None
 
 
-def _by_status(endpoint: str, status: int, code: str, message: str, after: float | None) -> CallFailed:
+def _by_status(endpoint: str, status: int, error: _Error, after: float | None) -> CallFailed:
+    code, message = error.name, error.message
     line = f"{endpoint}: HTTP {status}{f' {code}' if code else ''}{f': {message}' if message else ''}"
     text = f"{code} {message}".lower()
     if status == 401:
@@ -95,6 +126,13 @@ def _by_status(endpoint: str, status: int, code: str, message: str, after: float
         if "moderation" in text or "flagged" in text:
             return CallFailed(line, "content_filter")
         return EndpointDown(line, "bad_key")
+    if status in (400, 404, 422) or status >= 500:
+        change = change_for(message, error.param)
+        if change == "tools":
+            remedy = "set its tool_mode to text or json_schema, or start the server with its tool parser"
+            return EndpointDown(f"{line}; {remedy}", "tools_unsupported")
+        if change:
+            return PartRefused(line, "unsupported_parameter", change)
     if status == 404:
         return EndpointDown(line, "unknown_model" if "model" in text else "not_found")
     if status == 429:
@@ -112,20 +150,32 @@ def _by_status(endpoint: str, status: int, code: str, message: str, after: float
 CONTEXT_SIGNS = ("context_length_exceeded", "maximum context length", "exceed_context_size", "context size")
 
 
-def _error(parsed: Any) -> tuple[str, int | None, str]:
-    """Name, number and message of an error body, in the shapes servers give them."""
+@dataclass(frozen=True, slots=True)
+class _Error:
+    """An error body: a name for programs, a number, the parameter it is about, and the server's words."""
+
+    name: str = ""
+    number: int | None = None
+    message: str = ""
+    param: str = ""
+
+
+def _error(parsed: Any) -> _Error:
+    """Read an error body in the shapes servers give it."""
     if not isinstance(parsed, dict):
-        return "", None, ""
+        return _Error()
     error = parsed.get("error", parsed)
     if not isinstance(error, dict):
-        return "", None, _one_line(str(error))
+        return _Error(message=_one_line(str(error)))
     fields = (error.get("code"), error.get("type"))
     name = next((field for field in fields if isinstance(field, str) and field), "")
     number = next((field for field in fields if isinstance(field, int)), None)
     if name.isdigit():
         name, number = "", int(name)
     name = re.sub(r"[^a-z0-9_.-]+", "_", name.lower()).strip("_")[:60]
-    return name, number, _one_line(str(error.get("message") or error.get("detail") or ""))
+    param = error.get("param")
+    message = _one_line(str(error.get("message") or error.get("detail") or ""))
+    return _Error(name, number, message, param if isinstance(param, str) else "")
 
 
 def _one_line(text: str) -> str:
@@ -173,6 +223,7 @@ def read_reply(body: bytes) -> ReplyBody:
         finish_reason=finish if isinstance(finish, str) and finish else "stop",
         input_tokens=tokens_in,
         output_tokens=tokens_out,
+        model=_text(parsed.get("model")),
     )
 
 
@@ -232,6 +283,8 @@ def _arguments(raw: Any) -> dict[str, Any] | None:
 
 
 def _json(text: str | bytes, pairs: Callable[[list[tuple[str, Any]]], dict[str, Any]] | None = None) -> Any:
+    if isinstance(text, bytes) and is_stream(text):
+        return assemble(text)
     try:
         # strict=False: a raw line feed inside a string loses nothing.
         parsed = json.loads(text, strict=False, object_pairs_hook=pairs)

@@ -23,7 +23,7 @@ def fault(status: int, body: Any, headers: dict[str, str] | None = None) -> Call
 @pytest.mark.parametrize(
     ("status", "body", "kind", "reason"),
     [
-        (200, b"<!doctype html><html>Sign in</html>", RetryableCall, "not_json"),
+        (200, b"<!doctype html><html>Sign in</html>", CallFailed, "not_json"),
         (200, b'{"choices": [{"message": {"con', RetryableCall, "not_json"),
         (200, b"\xff\xfe", RetryableCall, "not_json"),
         (200, [1, 2], RetryableCall, "not_json"),
