@@ -81,7 +81,9 @@ class _Whole:
         place = next((k for k in reversed(range(len(self._calls))) if self._indices[k] == index), None)
         # A new id at an index in use is a new call: some servers give all calls the same index.
         if place is None or (identity and self._calls[place].get("id") not in (None, "", identity)):
-            self._calls.append({"id": identity, "type": "function", "function": {"name": "", "arguments": ""}})
+            self._calls.append(
+                {"id": identity, "type": "function", "function": {"name": "", "arguments": ""}}
+            )
             self._indices.append(index)
             place = len(self._calls) - 1
         call = self._calls[place]

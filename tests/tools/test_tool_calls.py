@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import BaseModel, ConfigDict, create_model
+from pydantic import BaseModel
 
 from benchfill.tools.client import Reply, ToolCall
 from benchfill.tools.schemas import EvaluateExpression, SubmitItem, SubmitVerdict
@@ -174,45 +173,3 @@ def test_whatever_is_sent_a_call_fits_its_schema_or_is_an_error(made: list[tuple
             assert call.arguments.valid is (
                 said if isinstance(said, bool) else said.strip().casefold() == "true"
             )
-
-
-def schemas_of_cases(shared: Path) -> list[type[BaseModel]]:
-    """The tools of the handed cases, built from their description."""
-    from typing import Literal
-
-    kinds: dict[str, Any] = {
-        "string": str,
-        "array of string (optional)": list[str] | None,
-        "enum correct|incorrect|invalid_item": Literal["correct", "incorrect", "invalid_item"],
-        "number 0..1 (optional)": float | None,
-        "boolean (optional)": bool | None,
-    }
-    described = json.loads((shared / "cases" / "toolcalls.tools.json").read_text())
-    made = []
-    for name, tool in described.items():
-        fields = {
-            field: (kinds[kind], ... if field in tool["required"] else None)
-            for field, kind in tool["types"].items()
-        }
-        config = ConfigDict(title=name, strict=True, extra="forbid")
-        made.append(create_model(name, __config__=config, **fields))
-    return made
-
-
-STRUCTURED = ["t01", "t02", "t07", "t08", "t10", "t11", "t13", "t14", "t46", "t82", "t85", "t86", "t88"]
-
-
-@pytest.mark.parametrize("case_id", STRUCTURED)
-def test_handed_cases_of_structured_calls(shared: Path, case_id: str) -> None:
-    """Bodies whose calls stand in ``tool_calls``; those that come as text belong to the text modes."""
-    lines = (shared / "cases" / "toolcalls.jsonl").read_text().splitlines()
-    case = next(one for one in map(json.loads, lines) if one["id"] == case_id)
-    function = case["body"]["choices"][0]["message"]["tool_calls"][0]["function"]
-    (call,) = parse_calls(sent(function["name"], function["arguments"]), schemas_of_cases(shared))
-    if case["expect"]["outcome"] == "tool_call":
-        assert isinstance(call, ParsedCall), call
-        got = {key: value for key, value in call.arguments.model_dump().items() if value is not None}
-        assert (call.name, got) == (case["expect"]["tool"], case["expect"]["arguments"])
-    else:
-        assert isinstance(call, CallError)
-        assert call.reason == case["expect"]["error_class"]
