@@ -162,10 +162,10 @@ class EndpointSettings(BaseModel):
         default=None, ge=1, le=1024, description="calls in flight at this server; default search.concurrency"
     )
     requests_per_minute: float | None = Field(
-        default=None, gt=0, description="requests a minute at this server at most"
+        default=None, ge=1, description="requests a minute at this server at most"
     )
     tokens_per_minute: float | None = Field(
-        default=None, gt=0, description="tokens a minute, sent and received, at this server at most"
+        default=None, ge=1, description="tokens a minute, sent and received, at this server at most"
     )
     timeout: float | None = Field(
         default=None, gt=0, description="seconds for one try of a call; default search.timeout"
