@@ -11,10 +11,7 @@ from langgraph.runtime import Runtime
 from benchfill.errors import RunPaused
 from benchfill.graph.search import Search
 from benchfill.graph.state import SearchState
-from benchfill.item import Item
 from benchfill.memory.records import AttemptRow
-from benchfill.tools.client import derive_seed
-from benchfill.tools.respondent import ask_respondent
 
 __all__ = ["answer"]
 
@@ -32,7 +29,7 @@ async def answer(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]
         if item is None:
             raise LookupError(f"the item of {name} is not in the pool")
         for attempt in range(asked.get(name, 0), wanted):
-            calls.extend(_attempt(search, item, model, attempt) for model in search.models)
+            calls.extend(search.panel.ask(item, model, attempt) for model in search.models)
         asked[name] = wanted
     rows = await asyncio.gather(*calls)
     if rows and all(row.outcome == "missing" and row.reason not in THE_MODELS_OWN for row in rows):
@@ -43,23 +40,3 @@ async def answer(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]
     # One transaction for all: the raw replies are in the ledger already, whatever happens here.
     search.pool.save_attempts(rows)
     return {"asked": asked, "plan": {}}
-
-
-async def _attempt(search: Search, item: Item, model: str, attempt: int) -> AttemptRow:
-    result = await ask_respondent(
-        search.respondents[model],
-        search.prompts.answer(item),
-        item=item,
-        grader=search.grader,
-        seed=derive_seed(search.seed, "respondent", item.id, model, attempt),
-        tag=f"respondent/a{attempt}",
-        attempt=attempt,
-    )
-    return AttemptRow(
-        item=item.id,
-        model=model,
-        attempt=attempt,
-        outcome=result.outcome,
-        reason=result.reason,
-        extracted=result.extracted,
-    )

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchfill.calibration.online import CandidatePrior
 from benchfill.calibration.scale import Scale
+from benchfill.graph.attempts import Panel
 from benchfill.item import Item
 from benchfill.memory.pool import Pool
 from benchfill.memory.records import Estimate, GapRow
@@ -39,8 +41,8 @@ class Search:
         Names of the pool, sorted; the order of ``theta`` (models,) and ``theta_draws`` (draws, models), in logits.
     respondents
         A client a model of the pool.
-    counters
-        Attempts and calls a gap, for the display.
+    no_answer
+        How a reply without an answer counts.
     """
 
     run: str
@@ -59,6 +61,15 @@ class Search:
     grader: Grader
     sandbox: Sandbox
     emit: Emit
+    no_answer: Literal["missing", "wrong"] = "missing"
+
+    @cached_property
+    def panel(self) -> Panel:
+        """The pool as it is asked."""
+        stored = self.pool.benchmark()
+        if stored is None:
+            raise LookupError("the benchmark is not in the memory")
+        return Panel(stored[1], self.seed, self.respondents, self.prompts, self.grader)
 
     def nonce(self, *parts: str) -> str:
         """Tag of the data in one prompt; the same whenever that prompt is rendered again."""

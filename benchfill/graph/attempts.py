@@ -1,0 +1,77 @@
+"""One attempt of one model at one item: the same for a search, for anchors and for a log made from scratch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from benchfill.item import Item
+from benchfill.memory.records import AttemptRow
+from benchfill.prompts.render import PromptBook
+from benchfill.tools.client import ModelClient, derive_seed
+from benchfill.tools.grading import Grader
+from benchfill.tools.respondent import ask_respondent
+
+__all__ = ["NO_ANSWER", "Panel", "counted_as"]
+
+# Reason of an attempt whose reply is complete and holds no answer, or was cut at max tokens.
+NO_ANSWER = "no_answer"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The pool of models, and how it is asked.
+
+    Parameters
+    ----------
+    benchmark
+        Name of the benchmark: replies are found again for the same benchmark, prompt, parameters and number of the
+        attempt, and by nothing else.
+    seed
+        Of the run; goes out only to models that are sent a seed.
+    clients
+        By name of the model.
+    """
+
+    benchmark: str
+    seed: int
+    clients: Mapping[str, ModelClient]
+    prompts: PromptBook
+    grader: Grader
+
+    async def ask(self, item: Item, model: str, attempt: int) -> AttemptRow:
+        """Ask once; a failure of the infrastructure is a missing attempt with its reason.
+
+        Parameters
+        ----------
+        attempt
+            Its number, from 0.
+        """
+        result = await ask_respondent(
+            self.clients[model],
+            self.prompts.answer(item),
+            item=item,
+            grader=self.grader,
+            seed=derive_seed(self.seed, "respondent", item.id, model, attempt),
+            tag=f"respondent/{self.benchmark}/a{attempt}",
+            attempt=attempt,
+        )
+        return AttemptRow(
+            item=item.id,
+            model=model,
+            attempt=attempt,
+            outcome=result.outcome,
+            reason=result.reason,
+            extracted=result.extracted,
+        )
+
+
+def counted_as(
+    row: AttemptRow, no_answer: Literal["missing", "wrong"]
+) -> Literal["correct", "wrong", "missing"]:
+    """How an attempt counts when replies without an answer count as ``no_answer`` says.
+
+    They are kept as missing with their reason, so that both readings can be made of the same attempts.
+    """
+    return "wrong" if no_answer == "wrong" and row.reason == NO_ANSWER else row.outcome
