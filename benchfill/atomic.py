@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from benchfill.errors import InputError
@@ -10,8 +11,13 @@ from benchfill.errors import InputError
 __all__ = ["write_whole"]
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes | Iterable[bytes]) -> None:
     """Write a file beside its name and move it there once it is on disk.
+
+    Parameters
+    ----------
+    content
+        The bytes, or parts of them one after the other.
 
     Raises
     ------
@@ -30,7 +36,7 @@ def write_whole(path: Path, content: bytes) -> None:
     unfinished = path.with_name(f".{path.name}.unfinished")
     try:
         with unfinished.open("wb") as handle:
-            handle.write(content)
+            handle.writelines([content] if isinstance(content, bytes) else content)
             handle.flush()
             os.fsync(handle.fileno())
         unfinished.replace(path)
@@ -42,3 +48,6 @@ def write_whole(path: Path, content: bytes) -> None:
             kind="unwritable",
             path=str(path),
         ) from None
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise

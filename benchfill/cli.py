@@ -9,6 +9,7 @@ from benchfill.commands.diagnose import diagnose
 from benchfill.commands.export import export
 from benchfill.commands.grade import grade
 from benchfill.commands.import_ import import_
+from benchfill.commands.ledger import ledger_app
 from benchfill.commands.power import power
 from benchfill.commands.prune import prune
 from benchfill.commands.resume import resume
@@ -32,6 +33,7 @@ app.callback()(main_callback)
 for command in (run, resume, runs, status, export, path, diagnose, power, prune, detect, grade):
     app.command()(command)
 app.command("import")(import_)
+app.add_typer(ledger_app, name="ledger")
 
 
 def main() -> None:
