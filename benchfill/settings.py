@@ -79,6 +79,18 @@ class SearchSettings(_Section):
     prior_scale: float = Field(
         default=0.15, gt=0, description="scale (z) of the Student t (4 df) prior of a candidate"
     )
+    strategy: Literal["adaptive", "fixed"] = Field(
+        default="adaptive", description="how attempts are bought; fixed: the same for every candidate"
+    )
+    fixed_attempts: int = Field(
+        default=16, ge=1, description="fixed strategy: attempts of every model at every candidate"
+    )
+    fixed_tau: float = Field(
+        default=0.01, gt=0, description="fixed strategy: distance of an estimate from the target that will do"
+    )
+    confirm: bool = Field(
+        default=True, description="confirm a chosen candidate by fresh attempts of all models"
+    )
     near_duplicate: float = Field(
         default=0.92, gt=0, le=1, description="similarity from which a text counts as a copy"
     )

@@ -1,7 +1,7 @@
 """The wiring of the state machine, readable top to bottom as the line it is.
 
 retrieve parents -> build bidirectional references -> rewrite -> judge -> answer (model pool) -> calibrate
--> remember -> next round | next gap | done
+-> confirm (fresh answers) -> remember -> next round | next gap | done
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from langgraph.types import Send
 
 from benchfill.graph.answer import answer
 from benchfill.graph.calibrate import calibrate
+from benchfill.graph.confirm import confirm
 from benchfill.graph.judge import judge
 from benchfill.graph.references import references
 from benchfill.graph.remember import remember
 from benchfill.graph.retrieve import retrieve
 from benchfill.graph.rewrite import rewrite
 from benchfill.graph.search import Search
-from benchfill.graph.state import CandidateTask, SearchState
+from benchfill.graph.state import NOT_CONFIRMING, CandidateTask, SearchState
 
 __all__ = ["SearchGraph", "build_graph", "compile_graph", "make_graph"]
 
@@ -39,14 +40,27 @@ def one_writer_a_parent(state: SearchState) -> list[Send]:
                 writer=writer,
                 parent=parent,
                 references=state["references"],
+                prior=state["priors"][parent],
             ),
         )
         for writer, parent in enumerate(state["parents"], start=1)
     ]
 
 
-def ask_again_or_remember(state: SearchState) -> Literal["answer", "remember"]:
-    return "answer" if state["plan"] else "remember"
+def who_wanted_answers(state: SearchState) -> Literal["calibrate", "confirm"]:
+    return "calibrate" if state["fresh_from"] == NOT_CONFIRMING else "confirm"
+
+
+def ask_confirm_or_remember(state: SearchState) -> Literal["answer", "confirm", "remember"]:
+    if state["plan"]:
+        return "answer"
+    return "remember" if state["fresh_from"] == NOT_CONFIRMING else "confirm"
+
+
+def ask_search_on_or_remember(state: SearchState) -> Literal["answer", "calibrate", "remember"]:
+    if state["plan"]:
+        return "answer"
+    return "remember" if state["met"] else "calibrate"
 
 
 def where_next(state: SearchState) -> Literal["next_round", "next_gap", "done"]:
@@ -63,6 +77,7 @@ def build_graph() -> StateGraph[SearchState, Search, SearchState, SearchState]:
     graph.add_node("judge", judge)
     graph.add_node("answer", answer)
     graph.add_node("calibrate", calibrate)
+    graph.add_node("confirm", confirm)
     graph.add_node("remember", remember)
 
     graph.add_edge(START, "retrieve")
@@ -70,8 +85,9 @@ def build_graph() -> StateGraph[SearchState, Search, SearchState, SearchState]:
     graph.add_conditional_edges("references", one_writer_a_parent, ["rewrite"])
     graph.add_edge("rewrite", "judge")
     graph.add_edge("judge", "answer")
-    graph.add_edge("answer", "calibrate")
-    graph.add_conditional_edges("calibrate", ask_again_or_remember, ["answer", "remember"])
+    graph.add_conditional_edges("answer", who_wanted_answers, ["calibrate", "confirm"])
+    graph.add_conditional_edges("calibrate", ask_confirm_or_remember, ["answer", "confirm", "remember"])
+    graph.add_conditional_edges("confirm", ask_search_on_or_remember, ["answer", "calibrate", "remember"])
     graph.add_conditional_edges(
         "remember", where_next, {"next_round": "retrieve", "next_gap": "retrieve", "done": END}
     )

@@ -6,14 +6,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from benchfill.calibration.online import ItemPosterior, item_posterior, ml_difficulty
+from benchfill.calibration.online import CandidatePrior, ItemPosterior, item_posterior, ml_difficulty
+from benchfill.calibration.rewriter_record import Hit, RewriterRecord
 from benchfill.calibration.selection import CandidateView
 from benchfill.graph.search import Search
 from benchfill.item import Item
-from benchfill.memory.records import AttemptRow, Estimate, GapRow
+from benchfill.memory.records import AttemptRow, Candidate, Estimate, GapRow
 
-__all__ = ["Measured", "measure", "prior_posterior"]
+__all__ = [
+    "Counts",
+    "Measured",
+    "count",
+    "estimate_of",
+    "item_of",
+    "measure",
+    "prior_of",
+    "record_before",
+    "still_answered",
+]
+
+# Right answers and answers a model, each (models,).
+Counts = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,67 +50,105 @@ class Measured:
     answered: bool
 
 
-def measure(search: Search, gap: GapRow, candidate: str, asked: int) -> Measured:
+def measure(search: Search, gap: GapRow, name: str, asked: int) -> Measured:
     """Measure a candidate by its first ``asked`` attempts of every model."""
-    item = search.pool.item(str(search.pool.candidate(candidate).item))
-    if item is None:
-        raise LookupError(f"the item of {candidate} is not in the pool")
+    candidate = search.pool.candidate(name)
+    item = item_of(search, candidate)
     rows = search.pool.attempts(item.id, below=asked)
-    posterior, counts = _posterior(search, gap, rows, guessing=item.guessing)
-    latest = [row for row in rows if row.attempt == asked - 1]
+    counts = count(search, rows)
+    posterior = item_posterior(
+        search.theta_draws, *counts, search.scale, prior=prior_of(search, candidate), guessing=item.guessing
+    )
+    estimate = estimate_of(
+        search, item, posterior, counts, expected_deviation=posterior.expected_deviation(gap.target)
+    )
+    z_ml = None if estimate.b_ml is None else float(search.scale.to_z(estimate.b_ml))
     return Measured(
-        view=CandidateView(candidate, posterior, asked),
-        estimate=_estimate(search, item, gap, posterior, counts),
-        answered=2 * sum(row.outcome != "missing" for row in latest) >= len(search.models),
+        CandidateView(name, posterior, asked, z_ml), estimate, still_answered(search, rows, asked)
     )
 
 
-def prior_posterior(search: Search, gap: GapRow) -> ItemPosterior:
-    """What is known of a candidate before any attempt."""
-    return _posterior(search, gap, [], guessing=0.0)[0]
+def still_answered(search: Search, rows: Sequence[AttemptRow], asked: int) -> bool:
+    """Whether at least half of the models answered at the latest of ``asked`` attempts."""
+    latest = [row for row in rows if row.attempt == asked - 1]
+    return 2 * sum(row.outcome != "missing" for row in latest) >= len(search.models)
 
 
-def _posterior(
-    search: Search, gap: GapRow, rows: Sequence[AttemptRow], *, guessing: float
-) -> tuple[ItemPosterior, tuple[list[int], list[int]]]:
-    """Posterior and (correct, answered) a model; missing attempts count nowhere."""
+def item_of(search: Search, candidate: Candidate) -> Item:
+    """The item a candidate submitted."""
+    item = search.pool.item(str(candidate.item))
+    if item is None:
+        raise LookupError(f"the item of {candidate.id} is not in the pool")
+    return item
+
+
+def prior_of(search: Search, candidate: Candidate) -> CandidatePrior:
+    """What was expected of a candidate when it was written."""
+    if candidate.prior_center is None or candidate.prior_scale is None:
+        return CandidatePrior(candidate.target, search.settings.prior_scale)
+    return CandidatePrior(candidate.prior_center, candidate.prior_scale)
+
+
+def count(search: Search, rows: Sequence[AttemptRow]) -> Counts:
+    """Right answers and answers a model; missing attempts count nowhere."""
     place = {model: index for index, model in enumerate(search.models)}
-    correct, answered = [0] * len(place), [0] * len(place)
+    correct, answered = np.zeros(len(place), dtype=np.int64), np.zeros(len(place), dtype=np.int64)
     for row in rows:
         if row.outcome != "missing":
             answered[place[row.model]] += 1
             correct[place[row.model]] += row.outcome == "correct"
-    posterior = item_posterior(
-        search.theta_draws,
-        np.asarray(correct),
-        np.asarray(answered),
-        search.scale,
-        prior=search.prior(gap),
-        guessing=guessing,
-    )
-    return posterior, (correct, answered)
+    return correct, answered
 
 
-def _estimate(
+def record_before(search: Search, gap: int, round: int) -> RewriterRecord:
+    """Where this run's candidates of all rounds before this one landed, by their answers alone."""
+    places = {item: estimate.z for item, estimate in search.pool.estimates().items()}
+    hits = []
+    for candidate in search.pool.candidates():
+        if (candidate.gap, candidate.round) >= (gap, round) or candidate.item is None:
+            continue
+        landed = _landed(search, candidate)
+        if landed is not None and candidate.parent in places:
+            hits.append(Hit(candidate.target, places[candidate.parent], *landed))
+    return RewriterRecord(tuple(hits), search.settings.prior_scale)
+
+
+def _landed(search: Search, candidate: Candidate) -> tuple[float, float] | None:
+    """Mean and sd of a candidate's place under a flat prior; None when it was never asked."""
+    rows = search.pool.attempts(str(candidate.item))
+    if not rows:
+        return None
+    key = (candidate.id, len(rows))
+    if key not in search.landed:
+        item = item_of(search, candidate)
+        alone = item_posterior(search.theta_draws, *count(search, rows), search.scale, guessing=item.guessing)
+        search.landed[key] = (alone.mean, alone.sd)
+    return search.landed[key]
+
+
+def estimate_of(
     search: Search,
     item: Item,
-    gap: GapRow,
     posterior: ItemPosterior,
-    counts: tuple[list[int], list[int]],
+    counts: Counts,
+    *,
+    expected_deviation: float,
+    attempts: int | None = None,
+    confirmed: bool = False,
 ) -> Estimate:
-    correct, answered = counts
-    b_ml = ml_difficulty(search.theta, np.asarray(correct), np.asarray(answered), item.guessing)
+    """The estimate that the memory keeps; ``attempts`` answered in all where the counts are only some of them."""
     return Estimate(
         item=item.id,
         scale=search.scale_id,
         source="online",
-        b=search.scale.to_b(posterior.mean),
+        b=float(search.scale.to_b(posterior.mean)),
         b_sd=posterior.sd * search.scale.width,
         z=posterior.mean,
         z_sd=posterior.sd,
         z_lo90=posterior.lo90,
         z_hi90=posterior.hi90,
-        attempts=sum(answered),
-        b_ml=b_ml,
-        expected_deviation=posterior.expected_deviation(gap.target),
+        attempts=int(counts[1].sum()) if attempts is None else attempts,
+        b_ml=ml_difficulty(search.theta, *counts, item.guessing),
+        expected_deviation=expected_deviation,
+        confirmed=confirmed,
     )

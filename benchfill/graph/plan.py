@@ -8,14 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from benchfill.calibration.confirmation import confirmation_attempts
 from benchfill.calibration.measure import Gap, find_gaps, max_gap, top_k_gap_sum
 from benchfill.calibration.online import CandidatePrior, attempts_needed
+from benchfill.calibration.reach import Aim, aim_at
 from benchfill.calibration.scale import Scale
 from benchfill.errors import InputError
 from benchfill.memory.records import GapRow
 from benchfill.settings import SearchSettings
 
-__all__ = ["Aim", "GapRequest", "aim_of", "gap_figures", "plan_gaps"]
+__all__ = ["GapRequest", "aim_of", "gap_figures", "plan_gaps"]
 
 # Default tolerance: [BF]'s figures need items within a few percent of the gap, and no gap needs better than 0.02.
 LARGEST_TOLERANCE, SHARE_OF_GAP = 0.02, 0.05
@@ -79,7 +81,8 @@ def plan_gaps(
     -------
     list
         Numbered from 1, the widest first. The expected attempts are the Cramer-Rao figure of one item on target
-        plus the floor of every candidate of two rounds: what it takes when the rewriter aims well.
+        plus the floor of every candidate of two rounds and the fresh attempts of a confirmation: what it takes when
+        the rewriter aims well.
     """
     gaps = find_gaps(z)
     if request.count is not None:
@@ -103,6 +106,9 @@ def _row(
     tolerance = settings.tolerance or min(LARGEST_TOLERANCE, SHARE_OF_GAP * gap.width)
     prior = CandidatePrior(gap.target, settings.prior_scale)
     one_item = attempts_needed(theta, scale.to_b(gap.target), scale, tolerance, prior)
+    fresh = 0
+    if settings.confirm and settings.strategy == "adaptive":
+        fresh = len(theta) * confirmation_attempts(theta, gap.target, scale, tolerance)
     floors = ROUNDS_EXPECTED * settings.candidates * settings.floor_attempts * len(theta)
     return GapRow(
         gap=number,
@@ -110,32 +116,13 @@ def _row(
         hi=gap.hi,
         target=gap.target,
         tolerance=tolerance,
-        expected_attempts=one_item + floors,
+        expected_attempts=one_item + floors + fresh,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Aim:
-    """What a search for one gap works towards.
-
-    Parameters
-    ----------
-    tolerance
-        Expected deviation (z) at which a candidate is taken: the gap's tolerance, or what the attempt limit allows
-        where that is more. Then the item is accepted outside of the tolerance.
-    attempts
-        All models together, for an item on target.
-    """
-
-    tolerance: float
-    attempts: int
-
-
 def aim_of(gap: GapRow, *, scale: Scale, theta: NDArray[np.float64], settings: SearchSettings) -> Aim:
-    """The tolerance that can be met within the limit of attempts: attempts grow with its inverse square."""
-    needed = attempts_needed(theta, scale.to_b(gap.target), scale, gap.tolerance)
-    limit = settings.max_attempts * len(theta)
-    return Aim(gap.tolerance * max(1.0, (needed / limit) ** 0.5), min(needed, limit))
+    """The gap's tolerance, or what can be met within the limit of attempts."""
+    return aim_at(gap.target, gap.tolerance, theta=theta, scale=scale, max_attempts=settings.max_attempts)
 
 
 def gap_figures(z: Sequence[float], added: Sequence[float] = ()) -> dict[str, float]:

@@ -10,9 +10,9 @@ from langgraph.runtime import Runtime
 from benchfill.graph.search import Search
 from benchfill.graph.state import SearchState, Step
 from benchfill.memory.pool import Pool
-from benchfill.memory.records import Candidate, CandidateStatus, Estimate, GapRow, GapStatus
+from benchfill.memory.records import Candidate, CandidateStatus, GapRow, GapStatus
 
-__all__ = ["closest_that_helps", "gap_report", "remember"]
+__all__ = ["gap_report", "remember"]
 
 
 def remember(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
@@ -22,15 +22,15 @@ def remember(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
     met = state["met"]
     for name in state["asked"]:
         if name != met:
-            _settle(search, search.pool.candidate(name), "dropped")
+            reason = "refused by fresh attempts" if name in state["refused"] else ""
+            _settle(search, search.pool.candidate(name), "dropped", reason)
     status: GapStatus = "open"
     accepted: str | None = None
     if met:
         # A search whose tolerance is out of reach of its attempts ends at what is within reach.
         status, accepted = _status_of(search, gap, met), met
     elif state["round"] >= search.settings.rounds:
-        accepted = closest_that_helps(search, gap)
-        status = "unfilled" if accepted is None else "accepted_outside_tolerance"
+        status = "unfilled"
     if accepted is not None:
         _settle(search, search.pool.candidate(accepted), "accepted")
     row = dataclasses.replace(gap, status=status, accepted=accepted, rounds=state["round"])
@@ -49,34 +49,16 @@ def _status_of(search: Search, gap: GapRow, candidate: str) -> GapStatus:
     return "filled" if within else "accepted_outside_tolerance"
 
 
-def _settle(search: Search, candidate: Candidate, status: CandidateStatus) -> None:
-    search.pool.save_candidate(dataclasses.replace(candidate, status=status))
+def _settle(search: Search, candidate: Candidate, status: CandidateStatus, reason: str = "") -> None:
+    search.pool.save_candidate(dataclasses.replace(candidate, status=status, reason=reason))
     search.emit(
         "candidate",
         gap=candidate.gap,
         round=candidate.round,
         candidate=candidate.id,
         status=status,
-        reason="",
+        reason=reason,
     )
-
-
-def closest_that_helps(search: Search, gap: GapRow) -> str | None:
-    """The judged candidate of this gap with the least expected deviation that still shrinks the gap.
-
-    It shrinks it when the whole 90 % interval of its place lies inside.
-    """
-    estimates = search.pool.estimates()
-    helpful: list[tuple[float, str]] = []
-    for candidate in search.pool.candidates(gap.gap):
-        estimate = estimates.get(str(candidate.item))
-        if candidate.status == "dropped" and estimate is not None and _inside(estimate, gap):
-            helpful.append((float(estimate.expected_deviation or 0.0), candidate.id))
-    return min(helpful)[1] if helpful else None
-
-
-def _inside(estimate: Estimate, gap: GapRow) -> bool:
-    return gap.lo < estimate.z_lo90 and estimate.z_hi90 < gap.hi
 
 
 def gap_report(pool: Pool, gap: GapRow) -> dict[str, Any]:
@@ -87,6 +69,7 @@ def gap_report(pool: Pool, gap: GapRow) -> dict[str, Any]:
     estimate = None if accepted is None else estimates[accepted]
     asked = [pool.attempts(str(each.item)) for each in candidates if each.item is not None]
     attempts = sum(row.outcome != "missing" for rows in asked for row in rows)
+    confirmation = sum(_fresh_attempts(pool, each) for each in candidates if each.item is not None)
     calls = sum(each.calls for each in candidates) + sum(len(rows) for rows in asked)
     calls += sum(judgements[each.id].calls for each in candidates if each.id in judgements)
     return {
@@ -102,7 +85,18 @@ def gap_report(pool: Pool, gap: GapRow) -> dict[str, Any]:
         "z_hi90": None if estimate is None else estimate.z_hi90,
         "z_ml": None if estimate is None else pool.z_ml(estimate),
         "expected_deviation": None if estimate is None else estimate.expected_deviation,
+        "confirmed": None if estimate is None else estimate.confirmed,
         "attempts": attempts,
+        "confirmation_attempts": confirmation,
         "calls": calls,
         "rounds": gap.rounds,
     }
+
+
+def _fresh_attempts(pool: Pool, candidate: Candidate) -> int:
+    """Answers to one candidate that were asked to confirm it."""
+    spans = [(each.first, each.stop) for each in pool.confirmations(candidate.id)]
+    rows = pool.attempts(str(candidate.item)) if spans else []
+    return sum(
+        row.outcome != "missing" and any(first <= row.attempt < stop for first, stop in spans) for row in rows
+    )

@@ -1,4 +1,4 @@
-"""Node: parents nearest to the target, with some spread."""
+"""Node: the parents whose rewrites promise most, by how this rewriter has hit its targets so far."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from benchfill.calibration.rewriter_record import choose_parents
+from benchfill.graph.measuring import record_before
+from benchfill.graph.plan import aim_of
 from benchfill.graph.search import Search
-from benchfill.graph.state import SearchState
-from benchfill.memory.records import Estimate
+from benchfill.graph.state import NOT_CONFIRMING, SearchState
 
-__all__ = ["choose_parents", "retrieve"]
+__all__ = ["retrieve"]
 
 
 def retrieve(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
@@ -38,29 +40,27 @@ def retrieve(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
         # Children of this very round may stand there when the node runs again after a kill.
         if estimate.source == "offline" or children.get(item, False)
     }
-    parents = choose_parents(known, gap.target, search.settings.candidates)
-    return {"parents": parents, "written": None, "asked": {}, "plan": {}, "met": "", "done": False}
-
-
-def choose_parents(known: dict[str, Estimate], target: float, count: int) -> list[str]:
-    """The items expected nearest to the target, ``count`` of them, all different where there are enough.
-
-    Nearness is ``E|z - z*|`` under a normal approximation's bound ``|z - z*| + 0.8 sd``: a child measured by a
-    handful of attempts is not taken for near because its mean happens to be. At least every fourth parent is an
-    original item, so that a search does not drift off in the descendants of one parent.
-    """
-    if not known:
-        return []
-
-    def distance(item: str) -> tuple[float, str]:
-        estimate = known[item]
-        # An original's own uncertainty does not count against it: it is what the axis is made of.
-        spread = 0.8 * estimate.z_sd if estimate.source == "online" else 0.0
-        return (abs(estimate.z - target) + spread, item)
-
-    ranked = sorted(known, key=distance)
-    originals = [item for item in ranked if known[item].source == "offline"]
-    wanted_originals = originals[: max(1, count // 4)]
-    others = [item for item in ranked if item not in wanted_originals]
-    chosen = sorted([*wanted_originals, *others[: count - len(wanted_originals)]], key=distance)
-    return [chosen[index % len(chosen)] for index in range(count)]
+    record = record_before(search, gap.gap, state["round"])
+    aim = aim_of(gap, scale=search.scale, theta=search.theta, settings=search.settings)
+    # An original's own uncertainty does not count against it: it is what the axis is made of.
+    places = {item: (each.z, 0.0 if each.source == "offline" else each.z_sd) for item, each in known.items()}
+    parents = choose_parents(
+        record,
+        [(item, *place, known[item].source == "offline") for item, place in places.items()],
+        gap.target,
+        aim.tolerance,
+        search.settings.candidates,
+    )
+    priors = {parent: record.prior(gap.target, *places[parent]) for parent in parents}
+    return {
+        "parents": parents,
+        "priors": {parent: [prior.center, prior.scale] for parent, prior in priors.items()},
+        "chance": max(prior.chance_within(gap.target, aim.tolerance) for prior in priors.values()),
+        "written": None,
+        "asked": {},
+        "plan": {},
+        "met": "",
+        "fresh_from": NOT_CONFIRMING,
+        "refused": [] if state["round"] == 1 else state["refused"],
+        "done": False,
+    }

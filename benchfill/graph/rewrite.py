@@ -131,6 +131,8 @@ def _keep(
         rationale="" if submission is None else submission.rationale,
         reason=result.failure,
         calls=result.turns,
+        prior_center=task["prior"][0],
+        prior_scale=task["prior"][1],
         refusals=[{"reason": refusal.reason, "detail": refusal.detail} for refusal in result.refusals],
     )
     search.pool.save_candidate(candidate, item)

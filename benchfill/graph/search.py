@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchfill.calibration.online import CandidatePrior
 from benchfill.calibration.scale import Scale
 from benchfill.graph.attempts import Panel
+from benchfill.calibration.strategy import Strategy, make_strategy
 from benchfill.item import Item
 from benchfill.memory.pool import Pool
-from benchfill.memory.records import Estimate, GapRow
+from benchfill.memory.records import Estimate
 from benchfill.prompts.render import PromptBook, PromptItem, make_nonce
 from benchfill.settings import SearchSettings
 from benchfill.tools.client import ModelClient
@@ -43,6 +43,9 @@ class Search:
         A client a model of the pool.
     no_answer
         How a reply without an answer counts.
+    landed
+        Places (mean and sd of z) of candidates by their answers alone, by candidate and number of attempts: worked
+        out once.
     """
 
     run: str
@@ -62,6 +65,7 @@ class Search:
     sandbox: Sandbox
     emit: Emit
     no_answer: Literal["missing", "wrong"] = "missing"
+    landed: dict[tuple[str, int], tuple[float, float]] = field(default_factory=dict)
 
     @cached_property
     def panel(self) -> Panel:
@@ -75,9 +79,12 @@ class Search:
         """Tag of the data in one prompt; the same whenever that prompt is rendered again."""
         return make_nonce(str(self.seed), *parts)
 
-    def prior(self, gap: GapRow) -> CandidatePrior:
-        """Of a candidate's place before anything is known of it."""
-        return CandidatePrior(gap.target, self.settings.prior_scale)
+    @cached_property
+    def strategy(self) -> Strategy:
+        """How attempts are bought, as the settings name it."""
+        return make_strategy(
+            self.settings.strategy, attempts=self.settings.fixed_attempts, tau=self.settings.fixed_tau
+        )
 
     def prompt_item(self, item: Item, estimate: Estimate | None) -> PromptItem:
         """An item with its difficulty on the scale that prompts speak."""

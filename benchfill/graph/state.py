@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypedDict
 
-__all__ = ["CandidateTask", "SearchState", "merge_written"]
+__all__ = ["NOT_CONFIRMING", "CandidateTask", "SearchState", "merge_written"]
+
+# Of `fresh_from` while no confirmation is under way.
+NOT_CONFIRMING = -1
 
 Step = Literal["next_round", "next_gap", "done"]
 
@@ -32,7 +35,16 @@ class SearchState(TypedDict, total=False):
     plan
         Attempts of every model that the next answer step brings each candidate to.
     met
-        The candidate that met the tolerance in this round, "" when none did.
+        The candidate that will do, "" when none does.
+    taken_at
+        The tolerance it was chosen for: the gap's, or what is settled for in the end.
+    fresh_from
+        Number of the first attempt of its confirmation, `NOT_CONFIRMING` while there is none.
+    refused
+        Candidates of this gap whose confirmation failed.
+    priors, chance
+        What the rewriter's record expects of each parent's rewrite (center and scale, z), and the chance (at the
+        most promising parent) that it lies within the tolerance.
     step
         Where `remember` goes on.
     done
@@ -47,6 +59,11 @@ class SearchState(TypedDict, total=False):
     asked: dict[str, int]
     plan: dict[str, int]
     met: str
+    taken_at: float
+    fresh_from: int
+    refused: list[str]
+    priors: dict[str, list[float]]
+    chance: float
     step: Step
     done: bool
 
@@ -59,3 +76,4 @@ class CandidateTask(TypedDict):
     writer: int
     parent: str
     references: list[str]
+    prior: list[float]

@@ -53,7 +53,7 @@ def accepted_items(pool: Pool) -> list[dict[str, Any]]:
                 "b_sd_logits": estimate.b_sd,
                 "expected_deviation": estimate.expected_deviation,
                 "status": gap.status,
-                "confirmed": False,
+                "confirmed": estimate.confirmed,
                 "scale": {
                     "name": scale.name,
                     "lo_logits": scale.lo,

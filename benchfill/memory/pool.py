@@ -13,11 +13,20 @@ from benchfill.item import Item
 from benchfill.memory.database import Database, open_database
 from benchfill.memory.migrations import apply_migrations
 from benchfill.memory.pool_schema import POOL_MIGRATIONS
-from benchfill.memory.records import AttemptRow, Candidate, Estimate, GapRow, JudgementRow, RunRow, ScaleRow
+from benchfill.memory.records import (
+    AttemptRow,
+    Candidate,
+    ConfirmationRow,
+    Estimate,
+    GapRow,
+    JudgementRow,
+    RunRow,
+    ScaleRow,
+)
 
 __all__ = ["Pool"]
 
-Row = TypeVar("Row", RunRow, ScaleRow, Estimate, Candidate, JudgementRow, AttemptRow, GapRow)
+Row = TypeVar("Row", RunRow, ScaleRow, Estimate, Candidate, JudgementRow, AttemptRow, ConfirmationRow, GapRow)
 
 # Columns that hold JSON, by table: the rest are plain values.
 JSON_COLUMNS: Mapping[str, frozenset[str]] = {
@@ -33,7 +42,13 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "candidates": ("id",),
     "judgements": ("candidate",),
     "attempts": ("item", "model", "attempt"),
+    "confirmations": ("candidate", "first"),
     "gaps": ("gap",),
+}
+# Columns that hold true or false (or, for a judgement, nothing).
+BOOLEANS: Mapping[str, tuple[str, ...]] = {
+    "judgements": ("blind_agrees", "valid"),
+    "estimates": ("confirmed",),
 }
 
 
@@ -226,6 +241,15 @@ class Pool:
             where += " AND attempt < ?"
         return self._rows(AttemptRow, "attempts", f"{where} ORDER BY model, attempt", values)
 
+    def save_confirmation(self, confirmation: ConfirmationRow) -> None:
+        self._save("confirmations", [confirmation])
+
+    def confirmations(self, candidate: str) -> list[ConfirmationRow]:
+        """Of one candidate, in the order they were asked."""
+        return self._rows(
+            ConfirmationRow, "confirmations", "WHERE candidate = ? ORDER BY first", (candidate,)
+        )
+
     # -- gaps ---------------------------------------------------------------------------------------
 
     def save_gaps(self, gaps: Iterable[GapRow]) -> None:
@@ -265,9 +289,8 @@ def _unpacked(table: str, row: dict[str, Any]) -> dict[str, Any]:
     for name in JSON_COLUMNS.get(table, frozenset()):
         if row[name] is not None:
             row[name] = json.loads(row[name])
-    if table == "judgements":
-        for name in ("blind_agrees", "valid"):
-            row[name] = None if row[name] is None else bool(row[name])
+    for name in BOOLEANS.get(table, ()):
+        row[name] = None if row[name] is None else bool(row[name])
     return row
 
 

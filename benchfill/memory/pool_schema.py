@@ -123,4 +123,30 @@ def _first_tables(database: Database) -> None:
             database.connection.execute(statement)
 
 
-POOL_MIGRATIONS: tuple[Migration, ...] = (Migration("first_tables", _first_tables),)
+def _confirmations(database: Database) -> None:
+    # Fresh attempts at a chosen candidate: numbers from first to stop - 1, never among those it was chosen by.
+    database.connection.execute("""
+        CREATE TABLE confirmations (
+            candidate TEXT NOT NULL REFERENCES candidates(id),
+            first INTEGER NOT NULL,
+            stop INTEGER NOT NULL,
+            tolerance REAL NOT NULL,
+            verdict TEXT NOT NULL,
+            z REAL NOT NULL,
+            z_sd REAL NOT NULL,
+            z_lo90 REAL NOT NULL,
+            z_hi90 REAL NOT NULL,
+            expected_deviation REAL NOT NULL,
+            PRIMARY KEY (candidate, first)
+        )""")
+    # Whether an estimate's place comes from fresh attempts alone.
+    database.connection.execute("ALTER TABLE estimates ADD COLUMN confirmed INTEGER NOT NULL DEFAULT 0")
+    # What was expected of a candidate's place when it was written; null before this was kept.
+    database.connection.execute("ALTER TABLE candidates ADD COLUMN prior_center REAL")
+    database.connection.execute("ALTER TABLE candidates ADD COLUMN prior_scale REAL")
+
+
+POOL_MIGRATIONS: tuple[Migration, ...] = (
+    Migration("first_tables", _first_tables),
+    Migration("confirmations", _confirmations),
+)

@@ -10,6 +10,7 @@ __all__ = [
     "AttemptRow",
     "Candidate",
     "CandidateStatus",
+    "ConfirmationRow",
     "Estimate",
     "GapRow",
     "GapStatus",
@@ -58,7 +59,10 @@ class ScaleRow:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Where an item lies: posterior of its difficulty in logits (b) and on the frozen scale (z)."""
+    """Where an item lies: posterior of its difficulty in logits (b) and on the frozen scale (z).
+
+    Of a confirmed item the place is told by the fresh attempts alone, and the expected deviation by all.
+    """
 
     item: str
     scale: str
@@ -72,6 +76,7 @@ class Estimate:
     attempts: int
     b_ml: float | None = None
     expected_deviation: float | None = None
+    confirmed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +100,8 @@ class Candidate:
     reason: str = ""
     calls: int = 0
     refusals: Sequence[Mapping[str, str]] = field(default_factory=list)
+    prior_center: float | None = None
+    prior_scale: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +116,22 @@ class JudgementRow:
     problems: Sequence[str]
     reason: str
     calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmationRow:
+    """Fresh attempts at a chosen candidate, numbered from ``first`` to ``stop - 1``, and what they said (z)."""
+
+    candidate: str
+    first: int
+    stop: int
+    tolerance: float
+    verdict: Literal["confirmed", "refused"]
+    z: float
+    z_sd: float
+    z_lo90: float
+    z_hi90: float
+    expected_deviation: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,15 @@ import importlib
 import json
 from pathlib import Path
 
-from benchfill.graph.build import ask_again_or_remember, make_graph, one_writer_a_parent, where_next
-from benchfill.graph.state import merge_written
+from benchfill.graph.build import (
+    ask_confirm_or_remember,
+    ask_search_on_or_remember,
+    make_graph,
+    one_writer_a_parent,
+    where_next,
+    who_wanted_answers,
+)
+from benchfill.graph.state import NOT_CONFIRMING, merge_written
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -18,9 +25,8 @@ def test_langgraph_json_names_a_graph_that_loads():
     assert (ROOT / path).is_file()
     module = importlib.import_module(path.removeprefix("./").removesuffix(".py").replace("/", "."))
     graph = getattr(module, name)()
-    assert {"retrieve", "references", "rewrite", "judge", "answer", "calibrate", "remember"} <= set(
-        graph.nodes
-    )
+    line = {"retrieve", "references", "rewrite", "judge", "answer", "calibrate", "confirm", "remember"}
+    assert line <= set(graph.nodes)
 
 
 def test_the_wiring_is_the_line():
@@ -32,15 +38,23 @@ def test_the_wiring_is_the_line():
         ("rewrite", "judge"),
         ("judge", "answer"),
         ("answer", "calibrate"),
+        ("answer", "confirm"),
         ("calibrate", "answer"),
+        ("calibrate", "confirm"),
         ("calibrate", "remember"),
+        ("confirm", "answer"),
+        ("confirm", "calibrate"),
+        ("confirm", "remember"),
         ("remember", "retrieve"),
         ("remember", "__end__"),
     }
 
 
 def test_every_parent_gets_a_writer_of_its_own():
-    sent = one_writer_a_parent({"gap": 1, "round": 2, "parents": ["a", "b"], "references": ["r"]})
+    priors = {"a": [0.5, 0.1], "b": [0.5, 0.2]}
+    sent = one_writer_a_parent(
+        {"gap": 1, "round": 2, "parents": ["a", "b"], "references": ["r"], "priors": priors}
+    )
     assert [(each.node, each.arg["parent"], each.arg["writer"]) for each in sent] == [
         ("rewrite", "a", 1),
         ("rewrite", "b", 2),
@@ -48,8 +62,14 @@ def test_every_parent_gets_a_writer_of_its_own():
 
 
 def test_routers_only_read_the_state():
-    assert ask_again_or_remember({"plan": {"c": 2}}) == "answer"
-    assert ask_again_or_remember({"plan": {}}) == "remember"
+    assert ask_confirm_or_remember({"plan": {"c": 2}, "fresh_from": NOT_CONFIRMING}) == "answer"
+    assert ask_confirm_or_remember({"plan": {}, "fresh_from": NOT_CONFIRMING}) == "remember"
+    assert ask_confirm_or_remember({"plan": {}, "fresh_from": 12}) == "confirm"
+    assert who_wanted_answers({"fresh_from": NOT_CONFIRMING}) == "calibrate"
+    assert who_wanted_answers({"fresh_from": 0}) == "confirm"
+    assert ask_search_on_or_remember({"plan": {"c": 2}, "met": "c"}) == "answer"
+    assert ask_search_on_or_remember({"plan": {}, "met": "c"}) == "remember"
+    assert ask_search_on_or_remember({"plan": {}, "met": ""}) == "calibrate"
     assert where_next({"step": "next_gap"}) == "next_gap"
 
 

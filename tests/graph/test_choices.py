@@ -9,7 +9,6 @@ from benchfill.calibration.scale import Scale
 from benchfill.errors import InputError
 from benchfill.graph.plan import GapRequest, aim_of, gap_figures, plan_gaps
 from benchfill.graph.references import choose_references
-from benchfill.graph.retrieve import choose_parents
 from benchfill.memory.records import Estimate
 from benchfill.settings import SearchSettings
 
@@ -35,27 +34,6 @@ def test_a_short_side_is_filled_up_from_the_other():
     assert choose_references(known, 0.8, 4) == ["i0", "i1", "i2", "i3"]
     assert choose_references(known, 0.8, 3) == ["i1", "i2", "i3"]
     assert choose_references(known, 1.0, 2) == ["i2", "i3"]
-
-
-def test_parents_are_nearest_and_differ():
-    known = pool(*(estimate(f"i{n}", z) for n, z in enumerate([0.1, 0.3, 0.45, 0.75, 0.95])))
-    assert choose_parents(known, 0.5, 3) == ["i2", "i1", "i3"]
-
-
-def test_a_hardly_measured_child_is_not_taken_for_near():
-    known = pool(estimate("sure", 0.45), estimate("o", 0.9), estimate("vague", 0.5, sd=0.2, online=True))
-    assert choose_parents(known, 0.5, 2)[0] == "sure"
-
-
-def test_one_parent_in_four_is_an_original():
-    children = [estimate(f"c{n}", 0.5 + n / 1000, online=True) for n in range(6)]
-    chosen = choose_parents(pool(estimate("o1", 0.1), *children), 0.5, 4)
-    assert "o1" in chosen
-    assert len(set(chosen)) == 4
-
-
-def test_fewer_items_than_writers_share_parents():
-    assert choose_parents(pool(estimate("a", 0.1), estimate("b", 0.9)), 0.2, 3) == ["a", "b", "a"]
 
 
 SCALE = Scale("minmax", -5.0, 5.0)

@@ -1,0 +1,125 @@
+"""Confirmation of a chosen candidate by fresh attempts of all models, never used to choose it.
+
+Choosing the closest of noisy estimates picks a lucky error, and a wrong prior does not notice. Fresh attempts know
+nothing of the choice: their posterior under a flat prior says where the item lies, and whether that agrees.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from benchfill.calibration.online import (
+    CandidatePrior,
+    ItemPosterior,
+    attempts_needed,
+    item_posterior,
+)
+from benchfill.calibration.scale import Scale
+
+__all__ = ["Confirmation", "confirm", "confirmation_attempts", "further_attempts"]
+
+# Standard deviations of the fresh estimate that a candidate on target may lie off, beyond the tolerance.
+SURPRISE = 2.0
+# Chance of lying within the tolerance, all attempts pooled, below which further attempts are better spent elsewhere.
+WORTH_ASKING_ON = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """What the fresh attempts say.
+
+    Parameters
+    ----------
+    verdict
+        ``confirmed``: the fresh attempts do not speak against it and the pooled expected deviation is within the
+        tolerance; ``refused``: ``|z_fresh - z*| > 2 sd_fresh + tolerance``, or it is off the target in all
+        likelihood; ``unsettled``: neither yet.
+    fresh
+        Posterior under a flat prior of the fresh attempts alone: the place and the interval that are reported.
+    pooled
+        Posterior of all attempts under the candidate's prior.
+    expected_deviation
+        Of the pooled posterior from the target (z).
+    """
+
+    verdict: Literal["confirmed", "refused", "unsettled"]
+    fresh: ItemPosterior
+    pooled: ItemPosterior
+    expected_deviation: float
+
+    def settled(self, *, asked: int, most: int, dry: bool) -> Confirmation:
+        """What stands when no more can be asked: not refused is confirmed, at the deviation that is claimed.
+
+        Parameters
+        ----------
+        asked, most
+            Fresh attempts of every model so far, and at most.
+        dry
+            Whether most of the models no longer answer.
+        """
+        if self.verdict == "unsettled" and (dry or asked >= most):
+            return replace(self, verdict="confirmed")
+        return self
+
+
+def confirmation_attempts(theta: ArrayLike, target: float, scale: Scale, tolerance: float) -> int:
+    """Fresh attempts of every model that bring the fresh estimate alone to the tolerance.
+
+    ``ceil(4 / (1.25 tol W)^2 / efficiency)`` of the whole pool (see `attempts_needed` without a prior), shared
+    equally by its models, rounded up.
+
+    Parameters
+    ----------
+    theta
+        Abilities in logits (models).
+    target, tolerance
+        In z.
+    """
+    together = attempts_needed(theta, scale.to_b(target), scale, tolerance)
+    return max(1, math.ceil(together / np.size(theta)))
+
+
+def further_attempts(fresh: int, most: int) -> int:
+    """Of every model, once ``fresh`` ones have neither confirmed nor refused: half as many, ``most`` in all."""
+    return max(1, min(fresh // 2, most - fresh))
+
+
+def confirm(
+    theta_draws: ArrayLike,
+    scale: Scale,
+    *,
+    target: float,
+    tolerance: float,
+    fresh: tuple[ArrayLike, ArrayLike],
+    everything: tuple[ArrayLike, ArrayLike],
+    prior: CandidatePrior | None,
+    guessing: float = 0.0,
+) -> Confirmation:
+    """Judge a chosen candidate by its fresh attempts.
+
+    Parameters
+    ----------
+    theta_draws : (S, M)
+        Draws of the abilities, logits.
+    target, tolerance
+        In z; the tolerance is the one the candidate was chosen for.
+    fresh, everything
+        (right answers, attempts), each (M,): of the fresh attempts, and of all.
+    prior
+        The candidate's, for the pooled posterior.
+    """
+    alone = item_posterior(theta_draws, *fresh, scale, guessing=guessing)
+    pooled = item_posterior(theta_draws, *everything, scale, prior=prior, guessing=guessing)
+    deviation = pooled.expected_deviation(target)
+    verdict: Literal["confirmed", "refused", "unsettled"] = "confirmed"
+    if abs(alone.mean - target) > SURPRISE * alone.sd + tolerance:
+        verdict = "refused"
+    elif deviation > tolerance:
+        likely = pooled.chance_within(target, tolerance) >= WORTH_ASKING_ON
+        verdict = "unsettled" if likely else "refused"
+    return Confirmation(verdict, alone, pooled, deviation)

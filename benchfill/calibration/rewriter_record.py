@@ -1,0 +1,174 @@
+"""How well a rewriter hits its targets, learned from where its items landed.
+
+An item written for the target ``z*`` from a parent at ``z_p`` lands at ``z* + bias + pull * (z_p - z*) + spread``:
+a rewriter that changes too little stays near the parent (pull), and one that changes much scatters more. The spread
+is a Student t with 4 degrees of freedom whose scale grows with the distance from the parent,
+``s(d)^2 = near^2 + (growth * d)^2``. The four numbers are the posterior mode under priors as weak as a few hits:
+bias and pull normal around 0, near and growth log-normal around what is assumed of a rewriter nothing is known of.
+
+Each hit is known to a standard error of its own, which is added to its scale; places are those under a flat prior,
+since a place drawn to the target by an earlier prior would confirm that prior. The spread that is used is never
+narrower than the one observed among the well-measured hits, measurement included.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import stdtrit
+
+from benchfill.calibration.online import CandidatePrior
+
+__all__ = ["Hit", "RewriterRecord", "choose_parents"]
+
+Floats = NDArray[np.float64]
+
+DF = 4.0
+# Prior sd of bias (z) and of pull (share of the distance), and of the logarithms of near and growth.
+BIAS_SD, PULL_SD, NEAR_SD, GROWTH_SD = 0.05, 0.3, 0.7, 0.7
+# Share of the distance from the parent that a rewriter nothing is known of may be off by.
+GROWTH = 0.3
+# Hits measured to this share of their own scale tell the spread directly.
+WELL_MEASURED = 0.7
+# From so many well-measured hits on, the observed spread is a floor.
+ENOUGH = 4
+# A scale of zero would forbid all surprise.
+LEAST_SCALE = 0.004
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """Where one item landed.
+
+    Parameters
+    ----------
+    target, parent
+        What was aimed at, and where the parent lies (z).
+    landed, error
+        Mean and standard deviation of the item's place (z) by its answers alone (flat prior).
+    """
+
+    target: float
+    parent: float
+    landed: float
+    error: float
+
+
+@dataclass(frozen=True)
+class RewriterRecord:
+    """A rewriter's hits, and what they say of its next item.
+
+    Parameters
+    ----------
+    hits
+        In any order.
+    assumed_scale
+        Scale (z) of the Student t of a rewriter nothing is known of.
+    """
+
+    hits: tuple[Hit, ...]
+    assumed_scale: float = 0.15
+
+    @cached_property
+    def _mode(self) -> tuple[float, float, float, float]:
+        """Bias, pull, near, growth."""
+        start = np.array([0.0, 0.0, math.log(self.assumed_scale), math.log(GROWTH)])
+        if not self.hits:
+            return 0.0, 0.0, self.assumed_scale, GROWTH
+        way, off, error = self._columns()
+
+        def loss(x: Floats) -> float:
+            scale = np.sqrt(np.exp(2 * x[2]) + (np.exp(x[3]) * way) ** 2 + error**2)
+            step = (off - x[0] - x[1] * way) / scale
+            fit = np.sum(np.log(scale) + (DF + 1) / 2 * np.log1p(step * step / DF))
+            apart = (x - start) / np.array([BIAS_SD, PULL_SD, NEAR_SD, GROWTH_SD])
+            return float(fit + apart @ apart / 2)
+
+        x = minimize(loss, start, method="L-BFGS-B").x
+        return float(x[0]), float(x[1]), math.exp(x[2]), math.exp(x[3])
+
+    def _columns(self) -> tuple[Floats, Floats, Floats]:
+        """Way from target to parent, miss, standard error: in one order, whatever order the hits came in."""
+        rows = sorted((hit.parent - hit.target, hit.landed - hit.target, hit.error) for hit in self.hits)
+        way, off, error = np.array(rows).T
+        return way, off, error
+
+    @cached_property
+    def _misses(self) -> tuple[Floats, Floats]:
+        """Distance from the parent and size of the miss, of the well-measured hits by distance."""
+        bias, pull, near, growth = self._mode
+        way, off, error = self._columns()
+        well = error <= WELL_MEASURED * np.sqrt(near**2 + (growth * way) ** 2)
+        order = np.argsort(np.abs(way[well]), kind="stable")
+        return np.abs(way[well])[order], np.abs(off - bias - pull * way)[well][order]
+
+    def _observed(self, distance: float) -> float:
+        """Scale of a t as wide, in its central half and nine tenths, as the misses from parents no further off.
+
+        At least the nearer half of them; 0 while there are too few to tell.
+        """
+        if len(self.hits) < ENOUGH:
+            return 0.0
+        away, misses = self._misses
+        if len(misses) < ENOUGH:
+            return 0.0
+        within = max(int(np.searchsorted(away, distance, side="right")), (len(misses) + 1) // 2, ENOUGH)
+        half, nine = np.quantile(misses[:within], [0.5, 0.9]) / stdtrit(DF, [0.75, 0.95])
+        return float(max(half, nine))
+
+    def prior(self, target: float, parent: float, parent_sd: float = 0.0) -> CandidatePrior:
+        """Prior of an item written for ``target`` from a parent at ``parent`` (z), known to ``parent_sd``."""
+        bias, pull, near, growth = self._mode
+        way = parent - target
+        learned = math.sqrt(near**2 + growth**2 * (way**2 + parent_sd**2))
+        scale = max(LEAST_SCALE, learned, self._observed(abs(way)), abs(pull) * parent_sd)
+        return CandidatePrior(target + bias + pull * way, scale, DF)
+
+    def promise(self, target: float, tolerance: float, parent: float, parent_sd: float = 0.0) -> float:
+        """Chance that an item written from this parent lies within the tolerance of the target."""
+        return self.prior(target, parent, parent_sd).chance_within(target, tolerance)
+
+
+def choose_parents(
+    record: RewriterRecord,
+    places: Sequence[tuple[str, float, float, bool]],
+    target: float,
+    tolerance: float,
+    count: int,
+) -> list[str]:
+    """The parents whose rewrites are likeliest to land within the tolerance of the target.
+
+    Parameters
+    ----------
+    places
+        ``(id, z, sd, original)`` of everything that may be rewritten. The sd of an original counts as 0: it is
+        what the axis is made of.
+    count
+        How many, all different where there are enough. At least every fourth is an original item, so that a
+        search does not drift off in the descendants of one parent.
+
+    Returns
+    -------
+    list
+        Ids, the most promising first; ties by nearness, then id.
+    """
+    if not places:
+        return []
+
+    def rank(place: tuple[str, float, float, bool]) -> tuple[float, float, str]:
+        name, z, sd, _ = place
+        return (-round(record.promise(target, tolerance, z, sd), 9), abs(z - target) + 0.8 * sd, name)
+
+    ranked = [place[0] for place in sorted(places, key=rank)]
+    originals = {name for name, _, _, original in places if original}
+    wanted = [name for name in ranked if name in originals][: max(1, count // 4)]
+    others = [name for name in ranked if name not in wanted]
+    taken = {*wanted, *others[: count - len(wanted)]}
+    chosen = [name for name in ranked if name in taken]
+    return [chosen[index % len(chosen)] for index in range(count)]
