@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from benchfill.calibration.online import CandidatePrior, ItemPosterior, item_posterior, ml_difficulty
 from benchfill.calibration.rewriter_record import Hit, RewriterRecord
 from benchfill.calibration.selection import CandidateView
+from benchfill.graph.attempts import counted_as
 from benchfill.graph.search import Search
 from benchfill.item import Item
 from benchfill.memory.records import AttemptRow, Candidate, Estimate, GapRow
@@ -71,7 +72,8 @@ def measure(search: Search, gap: GapRow, name: str, asked: int) -> Measured:
 def still_answered(search: Search, rows: Sequence[AttemptRow], asked: int) -> bool:
     """Whether at least half of the models answered at the latest of ``asked`` attempts."""
     latest = [row for row in rows if row.attempt == asked - 1]
-    return 2 * sum(row.outcome != "missing" for row in latest) >= len(search.models)
+    answered = [row for row in latest if counted_as(row, search.no_answer) != "missing"]
+    return 2 * len(answered) >= len(search.models)
 
 
 def item_of(search: Search, candidate: Candidate) -> Item:
@@ -94,9 +96,10 @@ def count(search: Search, rows: Sequence[AttemptRow]) -> Counts:
     place = {model: index for index, model in enumerate(search.models)}
     correct, answered = np.zeros(len(place), dtype=np.int64), np.zeros(len(place), dtype=np.int64)
     for row in rows:
-        if row.outcome != "missing":
+        outcome = counted_as(row, search.no_answer)
+        if outcome != "missing":
             answered[place[row.model]] += 1
-            correct[place[row.model]] += row.outcome == "correct"
+            correct[place[row.model]] += outcome == "correct"
     return correct, answered
 
 
