@@ -67,7 +67,11 @@ def group_items(log: ResponseLog, guessing: NDArray[np.float64]) -> ItemGroups:
     total = log.correct.sum(axis=0)
     rates, rate = np.unique(guessing, return_inverse=True)
     keys = np.column_stack([rate, attempts, total, pattern])
-    rows, of_item, size = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
+    # Rows as bytes sort several times faster than rows as rows, and in their order: counts are not negative.
+    whole = np.ascontiguousarray(keys, dtype=">i8")
+    packed = whole.view(np.dtype((np.void, whole.dtype.itemsize * whole.shape[1]))).ravel()
+    _, first, of_item, size = np.unique(packed, return_index=True, return_inverse=True, return_counts=True)
+    rows = keys[first]
     models = len(log.models)
     designs, design = np.unique(rows[:, : models + 1], axis=0, return_inverse=True)
     return ItemGroups(
