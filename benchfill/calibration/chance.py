@@ -16,17 +16,18 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from benchfill.calibration.fit import Fit, fit_1pl
+from benchfill.calibration.grouping import group_items
 from benchfill.calibration.measure import find_gaps
 from benchfill.calibration.response_log import ResponseLog
 from benchfill.calibration.scale import Scale, make_scale
 from benchfill.errors import InputError
 
-__all__ = ["REPLICATES", "GapChances", "gap_chances"]
+__all__ = ["GapChances", "gap_chances"]
 
 Array = NDArray[np.float64]
 
-REPLICATES = 50
-_LARGE, _FEW = 200_000, 20  # a log of so many cells takes about a second a replicate
+MOST, FEWEST = 100, 20  # replicates
+_WORK = 100_000  # of all replicates, see `_affordable`; about ten seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +76,8 @@ def gap_chances(
     top
         How many gaps.
     replicates
-        R; None is ``REPLICATES``, and 20 for logs of more than 200,000 cells. Only replicates that do not vary at
-        all are left out, and drawn again.
+        R; None is 100, and fewer where so many would take long, but not below 20. Only replicates that do not vary
+        at all are left out, and drawn again.
     seed
         Same seed, same replicates.
 
@@ -86,7 +87,7 @@ def gap_chances(
         The design gives no axis by this rule, not once in ten times R draws (kind ``no_variation``).
     """
     if replicates is None:
-        replicates = REPLICATES if log.attempts.size <= _LARGE else _FEW
+        replicates = _affordable(fit, log)
     generator = np.random.default_rng(seed)
     mu_b, sigma_b = float(fit.mu_b_draws.mean()), float(np.exp(np.log(fit.sigma_b_draws).mean()))
     observed = _widths(fit, scale, top)
@@ -118,6 +119,13 @@ def gap_chances(
         null_median=tuple(float(each) for each in np.median(table, axis=0)),
         replicates=replicates,
     )
+
+
+def _affordable(fit: Fit, log: ResponseLog) -> int:
+    """How many replicates take about ten seconds, in tens: of the design alone, so that it is the same everywhere."""
+    groups = group_items(log, fit.guessing).size.size
+    work = (groups + 30) * len(log.models) + len(log.items) / 10
+    return int(np.clip(_WORK / work // 10 * 10, FEWEST, MOST))
 
 
 def _widths(fit: Fit, scale: Scale, top: int) -> Array:

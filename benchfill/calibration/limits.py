@@ -1,13 +1,58 @@
-"""What the figures of a diagnosis do not say, in plain words."""
+"""What the figures of a diagnosis do not say, in plain words; and whether its gaps are real."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["limits_of"]
+__all__ = ["limits_of", "resolution_of"]
 
 _FEW_MODELS = 20
+
+
+def resolution_of(document: Mapping[str, Any], most_totals: int | None) -> dict[str, Any] | None:
+    """How many of the examined gaps are resolved, and that in words; None where no gap was examined.
+
+    Parameters
+    ----------
+    document
+        With ``gaps``, ``n_items``, ``n_models`` and ``n_attempts``.
+    most_totals
+        Into how many totals the design can sort its items, at most: ``1 + sum of attempts`` where every item was asked
+        alike and guessing is nil (only the total of an item counts under the 1PL); None for other designs.
+    """
+    examined = [gap for gap in document["gaps"] if gap["p_empty"] is not None]
+    if not examined:
+        return None
+    known = all(gap["resolved"] is not None for gap in examined)
+    resolved = sum(bool(gap["resolved"]) for gap in examined)
+    design = f"{document['n_models']:,} models, {document['n_attempts']:,} attempts"
+    which = "the widest gap" if len(examined) == 1 else f"the {len(examined)} widest gaps"
+    open_ = [str(place) for place, gap in enumerate(examined, 1) if not gap["resolved"]]
+    if not known:
+        text = f"A preview does not say which of {which} are real: use the engine nuts or laplace."
+    elif resolved == len(examined):
+        text = f"Resolved: {which}."
+    elif resolved:
+        one = len(open_) == 1
+        text = (
+            f"{resolved} of {which} are resolved. {'Gap' if one else 'Gaps'} {', '.join(open_)} "
+            f"{'is' if one else 'are'} not resolvable with this design ({design})."
+        )
+    else:
+        text = f"Not resolvable with this design ({design}): none of {which} is known to be empty of items."
+    coarse = most_totals is not None and most_totals < document["n_items"]
+    if known and coarse and resolved < len(examined):
+        text += (
+            f" An item has one of {most_totals:,} totals here, so that {document['n_items']:,} items show gaps "
+            "wherever they truly lie."
+        )
+    return {
+        "examined": len(examined),
+        "resolved": resolved if known else None,
+        "most_totals": most_totals,
+        "sentence": text,
+    }
 
 
 def limits_of(document: Mapping[str, Any]) -> list[str]:
@@ -73,13 +118,11 @@ def _shape(document: Mapping[str, Any]) -> list[str]:
 
 
 def _gaps(document: Mapping[str, Any]) -> list[str]:
-    examined = [gap for gap in document["gaps"] if gap["p_empty"] is not None]
-    if not examined:
+    resolution = document["resolution"]
+    if resolution is None:
         return []
-    text = (
-        "Gaps: a gap between estimates is a gap between true difficulties only where it is resolved. p_chance is "
-        "another matter: how often a benchmark of this size without any gap would show one as wide."
-    )
-    if not any(gap["resolved"] for gap in examined):
-        text += " None of the gaps examined here is resolved."
-    return [text]
+    return [
+        f"Gaps: a gap between estimates is a gap between true difficulties only where it is resolved. "
+        f"{resolution['sentence']} p_chance is another matter: how often a benchmark of this size without any gap "
+        "would show one as wide."
+    ]

@@ -4,6 +4,9 @@ Cells are dealt to folds item by item, so that every fold hides about the same s
 predicted by a fit to the others: the model's parameters from there, the item's place from its answers there.
 BIC = -2 log L + p log(items): the unit is the item, since items are what is drawn; p counts parameters of models and
 of spread, items are integrated out.
+
+Of a large log a random part of the items is compared: differences between the models are told apart by a few
+thousand items, and hidden cells make nearly every item a response pattern of its own, so that time grows with items.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ __all__ = ["HeldOut", "ModelChoice", "ModelScore", "choose_model", "deal_folds",
 
 Array = NDArray[np.float64]
 
+MOST_CELLS = 26_000  # models x items that are compared; three folds of the 2PL take about 15 seconds for them
 DECISIVE = 2.0  # standard errors of the paired difference from which on the simpler model is given up
 
 
@@ -108,6 +112,8 @@ class ModelChoice:
         By the other criterion.
     folds, attempts
         Folds of the cross-validation, and attempts that were predicted.
+    items, of_items
+        Items that were compared, and items of the log; fewer of a large log, see `choose_model`.
     """
 
     scores: tuple[ModelScore, ...]
@@ -115,18 +121,22 @@ class ModelChoice:
     lowest_bic: str
     folds: int
     attempts: int
+    items: int
+    of_items: int
 
     def sentence(self) -> str:
         """What came out, in plain words."""
         first, best = self.scores[0], next(score for score in self.scores if score.model == self.best)
+        part = f" Compared on a random {self.items:,} of {self.of_items:,} items."
+        thinned = part if self.items < self.of_items else ""
         if best is first:
             return (
                 "No richer item model predicts hidden answers better than the 1PL by more than two standard errors"
-                f" (its log loss is {first.log_loss:.4f})."
+                f" (its log loss is {first.log_loss:.4f}).{thinned}"
             )
         return (
             f"{_WORDS[self.best]} predicts hidden answers better than the 1PL: log loss {best.log_loss:.4f} against"
-            f" {first.log_loss:.4f}, a difference of {best.gain:.4f} with standard error {best.gain_se:.4f}."
+            f" {first.log_loss:.4f}, a difference of {best.gain:.4f} with standard error {best.gain_se:.4f}.{thinned}"
         )
 
 
@@ -140,6 +150,7 @@ def choose_model(
     folds: int = 5,
     seed: int = 0,
     models: Sequence[ItemModel] = get_args(ItemModel),
+    most_cells: int = MOST_CELLS,
     progress: Callable[[float, str], None] | None = None,
 ) -> ModelChoice:
     """Compare item models by cross-validation over cells.
@@ -154,6 +165,8 @@ def choose_model(
         Deals the cells to the folds.
     models
         Which, the 1PL first.
+    most_cells
+        A log with more cells (models x items) is compared on a random part of its items with about so many.
     progress
         Called with the fraction done and a short message.
 
@@ -164,6 +177,11 @@ def choose_model(
     BenchfillError
         A fit did not converge.
     """
+    of_items = len(log.items)
+    chosen = _some_items(log, most_cells, seed)
+    if chosen.size < of_items:
+        log = log.select_items([log.items[at] for at in chosen])
+        guessing = None if guessing is None else guessing[chosen]
     fold_of = deal_folds(log, folds, seed)
     report = progress or (lambda fraction, message: None)
     scores: list[ModelScore] = []
@@ -210,6 +228,8 @@ def choose_model(
         lowest_bic=min(scores, key=lambda score: score.bic).model,
         folds=folds,
         attempts=int(held[0].attempts.sum()),
+        items=len(log.items),
+        of_items=of_items,
     )
 
 
@@ -257,6 +277,14 @@ def deal_folds(log: ResponseLog, folds: int, seed: int) -> NDArray[np.int64]:
             kind="too_few_answers",
         )
     return fold_of
+
+
+def _some_items(log: ResponseLog, most_cells: int, seed: int) -> NDArray[np.int64]:
+    """Places of the items that are compared, ascending."""
+    every, most = len(log.items), max(2, most_cells // len(log.models))
+    if every <= most:
+        return np.arange(every)
+    return np.sort(np.random.default_rng([seed, 1]).choice(every, most, replace=False))
 
 
 def _only(log: ResponseLog, keep: NDArray[np.bool_]) -> ResponseLog:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from benchfill.calibration.data_checks import rest_correlations
 from benchfill.calibration.figures import Figure, FigureSet
 from benchfill.calibration.item_fit import ItemFit
-from benchfill.calibration.limits import limits_of
+from benchfill.calibration.limits import limits_of, resolution_of
 from benchfill.calibration.prefit import success_rates
 from benchfill.calibration.response_log import ResponseLog
 from benchfill.calibration.scale import FailureScale, Scale
@@ -71,6 +71,7 @@ def diagnosis_document(found: Diagnosis) -> dict[str, Any]:
         "blur": None if found.figures is None else found.figures.blur,
         "shape_dependent": None if found.figures is None else found.figures.shape_dependent,
         "gaps": _gaps(found),
+        "p_chance_replicates": None if found.chances is None else found.chances.replicates,
         "prefit": [
             {
                 **asdict(check),
@@ -93,6 +94,7 @@ def diagnosis_document(found: Diagnosis) -> dict[str, Any]:
         "items": _items(found),
         "notes": list(found.notes),
     }
+    document["resolution"] = resolution_of(document, _most_totals(found))
     document["limits"] = limits_of(document)
     return dict(plain(document))
 
@@ -148,6 +150,14 @@ def _gaps(found: Diagnosis) -> list[dict[str, Any]]:
         row["pool_blind"] = None if found.information is None else found.information.is_blind(gap.target)
         rows.append(row)
     return rows
+
+
+def _most_totals(found: Diagnosis) -> int | None:
+    """Totals that an item can have, where only the total counts: asked alike throughout, and no guessing."""
+    asked = found.log.attempts
+    if found.fit.guessing.any() or not (asked == asked[:, :1]).all():
+        return None
+    return int(asked[:, 0].sum()) + 1
 
 
 def _subset_values(name: str, figure: SubsetFigure) -> dict[str, Any]:

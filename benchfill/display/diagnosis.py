@@ -80,7 +80,7 @@ def print_diagnosis(document: Mapping[str, Any], stream: TextIO | None = None) -
     if document["scale"] is not None:
         _print_axis(console, document)
         print_table(console, _figures_table(document))
-        _print_gaps(console, document["gaps"])
+        _print_gaps(console, document)
     _print_section(console, "Checks", check_lines(document))
     _print_section(console, "Notes", (("-", Text(plain_text(each))) for each in document["notes"]))
     _print_section(
@@ -182,7 +182,8 @@ def _figures_table(document: Mapping[str, Any]) -> Table:
     return table
 
 
-def _print_gaps(console: Console, gaps: Sequence[Mapping[str, Any]]) -> None:
+def _print_gaps(console: Console, document: Mapping[str, Any]) -> None:
+    gaps, resolution, replicates = (document[key] for key in ("gaps", "resolution", "p_chance_replicates"))
     examined = [gap for gap in gaps if gap["p_empty"] is not None][:_GAPS_SHOWN]
     table = _table("Gaps (z)", "gap", "from", "to", "width", "target", "p empty", "p chance", "resolved")
     table.columns[-1].justify = "left"
@@ -195,7 +196,8 @@ def _print_gaps(console: Console, gaps: Sequence[Mapping[str, Any]]) -> None:
     console.print(
         Text(
             "p empty: chance that no item truly lies in the middle half of the gap; resolved from 0.95 on. "
-            f"p chance: share of gap-free benchmarks of this design with as wide a gap.{more}",
+            f"p chance: share of {'' if replicates is None else f'{replicates} '}gap-free benchmarks of this design "
+            f"with as wide a gap.{more}",
             style="dim",
         )
     )
@@ -204,11 +206,14 @@ def _print_gaps(console: Console, gaps: Sequence[Mapping[str, Any]]) -> None:
         for place, gap in enumerate(examined, 1)
         if gap["attempts_to_resolve"] is not None
     ]
+    if resolution is not None:
+        style = "" if resolution["resolved"] else "bold yellow"
+        console.print(Text(plain_text(resolution["sentence"]), style=style))
     if needed:
         console.print(
             Text(
-                "Not resolvable with this design. About so many attempts of every model at every item, or models "
-                f"like these, would do: {'; '.join(needed)}."
+                "About so many attempts of every model at every item, or models like these, would resolve them: "
+                f"{'; '.join(needed)}."
             )
         )
 

@@ -189,8 +189,10 @@ def _gaps(document: Document) -> str:
             ]
         )
     headers = ("gap", "from", "to", "width", "target", "p empty", "p chance", "verdict")
+    resolution = document["resolution"]
+    said = "" if resolution is None else f"<p>{safe(resolution['sentence'])}</p>"
     return (
-        f'{_table(headers, rows, left=7)}<p class="foot">p empty: chance that no item truly lies in the middle half of '
+        f'{_table(headers, rows, left=7)}{said}<p class="foot">p empty: chance that no item truly lies in the middle half of '
         "the gap; resolved from 0.95 on. p chance: share of gap-free benchmarks of this design with as wide a gap.</p>"
     )
 
