@@ -103,6 +103,13 @@ class SearchSettings(_Section):
     prompts: Path | None = Field(
         default=None, description="folder of prompt files that override the built-in ones"
     )
+    anchors: int = Field(
+        default=5, ge=0, description="items of the log re-asked before a search, to see whether a model changed"
+    )
+    anchor_attempts: int = Field(default=8, ge=1, description="attempts of every model at every anchor")
+    accept_drift: bool = Field(
+        default=False, description="go on although an ability has moved by more than its error"
+    )
 
 
 def _seconds(value: Any) -> Any:
@@ -175,6 +182,7 @@ class Settings(_Section):
     allow_http: bool = Field(
         default=False, description="let texts and keys go to other machines without encryption"
     )
+    fresh: bool = Field(default=False, description="take no replies that other runs paid for from the ledger")
 
     @model_validator(mode="after")
     def _together(self) -> Settings:
