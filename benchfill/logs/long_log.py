@@ -15,7 +15,9 @@ __all__ = ["ATTEMPT_COLUMNS", "Cells", "LongColumns", "is_long_header", "read_lo
 
 ITEM_COLUMNS = ("item_id", "item")
 ATTEMPT_COLUMNS = ("attempt", "sample", "epoch", "repeat")
-_KNOWN = ("model", *ITEM_COLUMNS, "correct", "count", *ATTEMPT_COLUMNS)
+# Why an attempt has no score, as ``benchfill answer`` writes it.
+REASON_COLUMN = "reason"
+_KNOWN = ("model", *ITEM_COLUMNS, "correct", "count", *ATTEMPT_COLUMNS, REASON_COLUMN)
 # Whole numbers, also as a spreadsheet writes them (12.0); nine digits of attempts are enough.
 _WHOLE = re.compile(r"(\d{1,9})(?:\.0*)?")
 
@@ -38,6 +40,7 @@ class LongColumns:
     correct: int
     count: int | None
     attempts: tuple[int, ...]
+    reason: int | None
     width: int
 
     @classmethod
@@ -86,6 +89,7 @@ class LongColumns:
             correct=place["correct"],
             count=place.get("count"),
             attempts=tuple(place[name] for name in ATTEMPT_COLUMNS if name in place),
+            reason=place.get(REASON_COLUMN),
             width=len(names),
         )
 
@@ -104,7 +108,7 @@ def read_long_rows(
     """
     cells: Cells = {}
     seen: dict[tuple[str, ...], int] = {}
-    unscored = 0
+    unscored: Counter[str] = Counter()
     for line, row in rows:
         if len(row) != columns.width and not _fits(row, columns.width):
             faults.add("bad_row", line, f"{len(row)} cells where the header has {columns.width}")
@@ -128,12 +132,17 @@ def read_long_rows(
             counts = _counted(row[columns.correct], row[columns.count], table, faults, line)
         cell = cells.setdefault((model, item), [0, 0])
         if counts is None:
-            unscored += 1
+            unscored["" if columns.reason is None else row[columns.reason].strip()] += 1
         else:
             cell[0] += counts[0]
             cell[1] += counts[1]
-    notes = [f"{unscored} row(s) without a score: missing, not wrong."] if unscored else []
-    return cells, notes
+    return cells, [_without_score(unscored)] if unscored else []
+
+
+def _without_score(reasons: Counter[str]) -> str:
+    named = [f"{reason} {times}" for reason, times in sorted(reasons.items()) if reason]
+    why = f" ({', '.join(named)})" if named else ""
+    return f"{reasons.total()} row(s) without a score{why}: missing, not wrong."
 
 
 def _counted(
