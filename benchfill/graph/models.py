@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchfill.graph.stopping import CallLimit
 from benchfill.memory.ledger import Ledger
 from benchfill.settings import SearchSettings
 from benchfill.tools.client import Endpoint, ModelClient
+from benchfill.tools.limits import ServerLimit
 from benchfill.tools.meter import Meter
 
 __all__ = ["Models", "open_models"]
@@ -23,7 +23,7 @@ class Models:
     rewriter: ModelClient
     judge: ModelClient
     respondents: Mapping[str, ModelClient]
-    limit: CallLimit
+    limit: ServerLimit
     ledger: Ledger
 
     async def close(self) -> None:
@@ -44,7 +44,7 @@ def open_models(
 ) -> Models:
     """Clients of the embedded endpoint for all roles."""
     ledger = Ledger(ledger_path)
-    limit = CallLimit(settings.concurrency)
+    limit = ServerLimit(settings.concurrency)
 
     def client(role: str, model: str) -> ModelClient:
         endpoint = Endpoint(

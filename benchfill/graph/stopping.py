@@ -8,12 +8,15 @@ import os
 import signal
 import threading
 from collections.abc import Awaitable, Callable, Iterator
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
-__all__ = ["CallLimit", "Interrupted", "Stopping", "in_daemon_thread"]
+from benchfill.tools.limits import ServerLimit
+
+__all__ = ["Interrupted", "Stopping", "in_daemon_thread"]
 
 # How long calls in flight may take to finish: the embedded endpoint answers at once or not at all.
-DRAIN_SECONDS = 4.0
+EMBEDDED_SECONDS = 4.0
+OTHERS_SECONDS = 10.0
 
 T = TypeVar("T")
 
@@ -32,33 +35,6 @@ class Interrupted(Exception):
         super().__init__(f"stopped by signal {signum}")
 
 
-class CallLimit(asyncio.Semaphore):
-    """Calls in flight at one endpoint; once closed, nobody gets in any more."""
-
-    def __init__(self, value: int) -> None:
-        super().__init__(value)
-        self.in_flight = 0
-        self._closed = False
-
-    async def acquire(self) -> Literal[True]:
-        await super().acquire()
-        if self._closed:
-            # Waiting for ever rather than failing: a failure would cancel the calls in flight beside it.
-            await asyncio.get_running_loop().create_future()
-        self.in_flight += 1
-        return True
-
-    def release(self) -> None:
-        self.in_flight -= 1
-        super().release()
-
-    async def close(self) -> None:
-        """Let nobody in and wait for those inside."""
-        self._closed = True
-        while self.in_flight:
-            await asyncio.sleep(0.01)
-
-
 class Stopping:
     """Turns signals into an orderly end of one awaited piece of work.
 
@@ -70,7 +46,8 @@ class Stopping:
 
     def __init__(self, say: Callable[[], None]) -> None:
         self._say = say
-        self.limits: list[CallLimit] = []
+        self.limits: list[ServerLimit] = []
+        self.drain_seconds = OTHERS_SECONDS
         self._signum: asyncio.Future[int] | None = None
 
     @contextlib.contextmanager
@@ -112,7 +89,9 @@ class Stopping:
             return task.result()
         self._say()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.gather(*(limit.close() for limit in self.limits)), DRAIN_SECONDS)
+            await asyncio.wait_for(
+                asyncio.gather(*(limit.close() for limit in self.limits)), self.drain_seconds
+            )
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError, TimeoutError, Exception):
             # A thread in a fit cannot be cancelled and is not waited for.

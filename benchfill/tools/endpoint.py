@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from benchfill.endpoint_settings import ToolMode
 from benchfill.errors import InputError
 
 __all__ = ["Endpoint"]
@@ -32,8 +33,13 @@ class Endpoint:
         Sent when not None.
     extra_body
         Further fields of the body.
+    tool_mode
+        How structured replies are asked for; ``auto`` is found out by a probe.
     send_seed
         Whether the seed of a call goes out as OpenAI's ``seed``.
+    send_reasoning
+        Whether the model's reasoning goes back to it with its earlier turns; a server that says it wants it
+        gets it anyway.
     price_in, price_out
         Per million tokens; None when not known.
     tries
@@ -52,11 +58,13 @@ class Endpoint:
     top_p: float | None = None
     max_tokens: int | None = None
     extra_body: Mapping[str, Any] = field(default_factory=dict)
+    tool_mode: ToolMode = "tools"
     send_seed: bool = True
     price_in: float | None = None
     price_out: float | None = None
     tries: int = 8
     max_wait: float = 120.0
+    send_reasoning: bool = False
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.base_url)

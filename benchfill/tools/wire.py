@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import ipaddress
 import ssl
 
 import httpx2
 
+from benchfill.endpoint_settings import is_loopback
 from benchfill.errors import InputError
 from benchfill.tools.endpoint import Endpoint
 
@@ -25,7 +25,7 @@ def inner_transport(endpoint: Endpoint) -> httpx2.AsyncBaseTransport:
     InputError
         ``proxy``: a proxy variable cannot be used.
     """
-    if _is_loopback(endpoint.host):
+    if is_loopback(endpoint.host):
         return httpx2.AsyncHTTPTransport(verify=_ssl_context(), limits=LIMITS)
     try:
         return _ClientTransport(httpx2.AsyncClient(verify=_ssl_context(), limits=LIMITS))
@@ -45,15 +45,6 @@ LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=None, kee
 def _ssl_context() -> ssl.SSLContext:
     # Loading certificates takes 20 ms and more, and a pool has many models.
     return httpx2.create_ssl_context()
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 class _ClientTransport(httpx2.AsyncBaseTransport):
