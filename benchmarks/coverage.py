@@ -16,14 +16,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from benchfill.calibration.figures import benchmark_figures
+from benchfill.calibration.conditionals import conditionals_of
+from benchfill.calibration.figures import benchmark_figures, item_sets
 from benchfill.calibration.measure import ddm, max_gap, top_k_gap_sum
 from benchfill.calibration.scale import minmax_scale
 from benchmarks.designs import Design, draw, fit_with_draws, in_parallel
 
-FIGURES = ("ddm", "max_gap", "top5_sum")
 DRAWS = 200
+
+
+def figures_of(z: NDArray[np.float64]) -> NDArray[np.float64]:
+    """DDM, Max Gap and top-5 sum of one item set."""
+    return np.array([ddm(z), max_gap(z), top_k_gap_sum(z, 5)])
 
 
 def judge(design: Design) -> dict[str, Any]:
@@ -32,18 +38,19 @@ def judge(design: Design) -> dict[str, Any]:
     fit = fit_with_draws(drawn.log, design.seed)
     scale = minmax_scale(fit)
     held = (fit.b_lo90 <= drawn.b) & (drawn.b <= fit.b_hi90)
-    found = benchmark_figures(fit, drawn.log, scale, draws=DRAWS, seed=design.seed)
-    z = scale.to_z(drawn.b)
-    true = {"ddm": ddm(z), "max_gap": max_gap(z), "top5_sum": top_k_gap_sum(z, 5)}
-    figures = {name: getattr(found.sets[0], name) for name in FIGURES}
+    conditionals = conditionals_of(fit, drawn.log, draws=DRAWS)
+    sets = [figures_of(scale.to_z(b)) for b in item_sets(conditionals, DRAWS, design.seed)]
+    lo, hi = np.quantile(sets, [0.05, 0.95], axis=0)
+    true, point = figures_of(scale.to_z(drawn.b)), figures_of(scale.to_z(fit.b))
+    inside = (lo <= true) & (true <= hi)
     return {
         "engine": fit.engine,
         "passed": bool(fit.gate.passed),
         "items": (int((~fit.censored).sum()), int(held[~fit.censored].sum())),
         "censored": (int(fit.censored.sum()), int(held[fit.censored].sum())),
-        "figures": [bool(figures[name].lo90 <= true[name] <= figures[name].hi90) for name in FIGURES],
-        "point": bool(figures["max_gap"].lo90 <= figures["max_gap"].point <= figures["max_gap"].hi90),
-        "warned": found.shape_dependent,
+        "figures": inside.tolist(),
+        "point": bool(lo[1] <= point[1] <= hi[1]),
+        "warned": benchmark_figures(fit, drawn.log, scale, draws=1).shape_dependent,
     }
 
 

@@ -20,7 +20,7 @@ from benchfill.calibration.response_log import ResponseLog
 
 Array = NDArray[np.float64]
 
-DRAWS = 300  # of a fit; an interval's end is then known to a tenth of a standard deviation
+DRAWS = (300, 1000)  # of a fit, tried in this order
 PLANTED = 0.15  # width of the planted gap, as a share of the difficulties' range
 
 
@@ -62,9 +62,12 @@ def draw(design: Design) -> Drawn:
 
 
 def fit_with_draws(log: ResponseLog, seed: int) -> Fit:
-    """The fast engine, and the reliable one where its gate is not passed."""
-    fit = fit_1pl(log, engine="laplace", seed=seed, draws=DRAWS)
-    return fit if fit.gate.passed else fit_1pl(log, engine="nuts", seed=seed)
+    """The fast engine, with more draws where few are too few, and the reliable one where its gate is not passed."""
+    for draws in DRAWS:
+        fit = fit_1pl(log, engine="laplace", seed=seed, draws=draws)
+        if fit.gate.passed:
+            return fit
+    return fit_1pl(log, engine="nuts", seed=seed)
 
 
 def in_parallel(

@@ -153,8 +153,27 @@ def _normal_score(cdf: Array) -> Array:
 
 
 def _quantiles(b: Array, score: Array) -> Array:
-    """Quantiles by monotone interpolation between normal scores: exact for a normal at any spacing."""
-    from scipy.interpolate import PchipInterpolator
-
+    """Quantiles by monotone cubic interpolation between normal scores: exact for a normal at any spacing."""
     rising = np.concatenate([[True], score[1:] > np.maximum.accumulate(score)[:-1]])
-    return np.asarray(PchipInterpolator(score[rising], b[rising])(ndtri(_LEVELS)))
+    x, y = score[rising], b[rising]
+    return np.array([_monotone_cubic(x, y, level) for level in ndtri(_LEVELS)])
+
+
+def _monotone_cubic(x: Array, y: Array, at: float) -> float:
+    """The interpolant of Fritsch and Butland (1984), SIAM J. Sci. Stat. Comput. 5, through increasing x and y.
+
+    Only the four points around the place matter, so that it need not be built for all of them.
+    """
+    left = int(np.searchsorted(x, at, side="right")) - 1
+    if not 1 <= left <= x.size - 3:
+        from scipy.interpolate import PchipInterpolator
+
+        return float(PchipInterpolator(x, y)(at))
+    step, rise = np.diff(x[left - 1 : left + 3]), np.diff(y[left - 1 : left + 3])
+    slope = rise / step
+    first, second = 2.0 * step[1:] + step[:-1], step[1:] + 2.0 * step[:-1]
+    bend = (first + second) / (first / slope[:-1] + second / slope[1:])
+    share = (at - x[left]) / step[1]
+    rest = 1.0 - share
+    value = y[left] * (1.0 + 2.0 * share) * rest**2 + y[left + 1] * (3.0 - 2.0 * share) * share**2
+    return float(value + step[1] * share * rest * (bend[0] * rest - bend[1] * share))
