@@ -59,11 +59,18 @@ class Spend:
 
 @dataclass(frozen=True, slots=True)
 class MeanUsage:
-    """What one call of a role to a model takes on average, over usable replies with reported usage."""
+    """What one call of a role to a model takes on average, over usable replies with reported usage.
+
+    Parameters
+    ----------
+    calls, tasks
+        How many there are, and of how many conversations they are the turns.
+    """
 
     role: str
     model: str
     calls: int
+    tasks: int
     input_tokens: float
     output_tokens: float
 
@@ -280,8 +287,10 @@ CHARGED = """
         SELECT charged_tokens, charged_cost, input_tokens, output_tokens, price FROM failures WHERE run = :run
     )
 """
+# The turns of a conversation have one tag but for the number at its end.
 MEAN_USAGE = """
-    SELECT role, model, count(*), avg(input_tokens), avg(output_tokens)
+    SELECT role, model, count(*), count(DISTINCT run || ' ' || rtrim(tag, '0123456789')),
+           avg(input_tokens), avg(output_tokens)
     FROM calls
     WHERE input_tokens IS NOT NULL AND output_tokens IS NOT NULL
     GROUP BY role, model
