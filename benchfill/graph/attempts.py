@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from benchfill.item import Item
@@ -32,6 +32,8 @@ class Panel:
         Of the run; goes out only to models that are sent a seed.
     clients
         By name of the model.
+    failed
+        Attempts that are known to have failed, by item, model and number: taken as they are, not asked.
     """
 
     benchmark: str
@@ -39,6 +41,7 @@ class Panel:
     clients: Mapping[str, ModelClient]
     prompts: PromptBook
     grader: Grader
+    failed: Mapping[tuple[str, str, int], AttemptRow] = field(default_factory=dict)
 
     async def ask(self, item: Item, model: str, attempt: int) -> AttemptRow:
         """Ask once; a failure of the infrastructure is a missing attempt with its reason.
@@ -48,6 +51,9 @@ class Panel:
         attempt
             Its number, from 0.
         """
+        known = self.failed.get((item.id, model, attempt))
+        if known is not None:
+            return known
         result = await ask_respondent(
             self.clients[model],
             self.prompts.answer(item),

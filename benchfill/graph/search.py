@@ -15,7 +15,7 @@ from benchfill.graph.attempts import Panel
 from benchfill.calibration.strategy import Strategy, make_strategy
 from benchfill.item import Item
 from benchfill.memory.pool import Pool
-from benchfill.memory.records import Estimate
+from benchfill.memory.records import AttemptRow, Estimate
 from benchfill.prompts.render import PromptBook, PromptItem, make_nonce
 from benchfill.settings import SearchSettings
 from benchfill.tools.client import ModelClient
@@ -43,6 +43,8 @@ class Search:
         A client a model of the pool.
     no_answer
         How a reply without an answer counts.
+    failed
+        Attempts that are not asked because they are known to have failed.
     landed
         Places (mean and sd of z) of candidates by their answers alone, by candidate and number of attempts: worked
         out once.
@@ -65,6 +67,7 @@ class Search:
     sandbox: Sandbox
     emit: Emit
     no_answer: Literal["missing", "wrong"] = "missing"
+    failed: Mapping[tuple[str, str, int], AttemptRow] = field(default_factory=dict)
     landed: dict[tuple[str, int], tuple[float, float]] = field(default_factory=dict)
 
     @cached_property
@@ -73,7 +76,7 @@ class Search:
         stored = self.pool.benchmark()
         if stored is None:
             raise LookupError("the benchmark is not in the memory")
-        return Panel(stored[1], self.seed, self.respondents, self.prompts, self.grader)
+        return Panel(stored[1], self.seed, self.respondents, self.prompts, self.grader, self.failed)
 
     def nonce(self, *parts: str) -> str:
         """Tag of the data in one prompt; the same whenever that prompt is rendered again."""
