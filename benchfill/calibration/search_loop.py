@@ -202,7 +202,7 @@ class _Search:
         self.rules, self.frozen, self.history = rules, frozen, history
         self.all: dict[str, Measured] = {}
         self.views: dict[str, CandidateView] = {}
-        self.refused: set[str] = set()
+        self.refused: list[str] = []
         self.fresh = 0
         self.number = 0
 
@@ -256,7 +256,7 @@ class _Search:
                 theta=self.frozen.theta,
                 scale=self.frozen.scale,
                 last_round=last,
-                refused=frozenset(self.refused),
+                refused=self.refused,
             )
             if step.kind == "next_round":
                 return None
@@ -270,7 +270,7 @@ class _Search:
             confirmation = self._confirm(step.candidate, step.tolerance)
             if confirmation.verdict == "confirmed":
                 return self._outcome(step.candidate, confirmation)
-            self.refused.add(step.candidate)
+            self.refused.append(step.candidate)
 
     def _ask(self, name: str, stop: int) -> None:
         each = self.all[name]

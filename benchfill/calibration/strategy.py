@@ -6,6 +6,7 @@ nodes of a run call it over paid answers, the simulations over drawn ones.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -24,6 +25,8 @@ STRATEGIES = ("adaptive", "fixed")
 SETTLING = 1 / 6
 # Attempts, in units of what an item on target takes, that one success may be expected to cost in the end.
 SETTLING_COST = 8
+# A candidate that fresh attempts refuse so often is given up.
+CONFIRMATIONS = 2
 
 
 class Strategy(Protocol):
@@ -161,7 +164,7 @@ def next_step(
     theta: ArrayLike,
     scale: Scale,
     last_round: bool,
-    refused: frozenset[str] = frozenset(),
+    refused: Sequence[str] = (),
 ) -> Step:
     """Decide on one step of the search for a gap.
 
@@ -178,24 +181,27 @@ def next_step(
         measured on until it lies near the target, and if none gets there the closest one is taken whose 90 %
         interval lies inside the gap.
     refused
-        Candidates whose confirmation failed; they are searched on, but not taken for being the closest.
+        Candidates whose confirmation failed, once for each time. They are searched on, but not taken for being the
+        closest, and after the second time they are out.
 
     Returns
     -------
     Step
     """
+    failed = Counter(refused)
+    candidates = [view for view in candidates if failed[view.id] < CONFIRMATIONS]
     decision = strategy.choose(candidates, goal)
     if decision.kind == "exhausted":
         if not last_round:
             return Step("next_round")
-        everyone = [*candidates, *earlier]
+        everyone = [*candidates, *(view for view in earlier if failed[view.id] < CONFIRMATIONS)]
         near = gap.near
         on_target = attempts_needed(theta, scale.to_b(gap.target), scale, near)
         settled = strategy.choose(
             everyone, goal.widened(near, least_yield=1.0 / (SETTLING_COST * max(1, on_target)))
         )
         if settled.kind == "exhausted":
-            return _closest(strategy, gap, [view for view in everyone if view.id not in refused])
+            return _closest(strategy, gap, [view for view in everyone if not failed[view.id]])
         return _step(settled, near)
     return _step(decision, gap.tolerance)
 

@@ -48,7 +48,7 @@ def calibrate(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
         theta=search.theta,
         scale=search.scale,
         last_round=last_round,
-        refused=frozenset(state["refused"]),
+        refused=state["refused"],
     )
     if step.candidate is None:
         return {"met": "", "fresh_from": NOT_CONFIRMING}

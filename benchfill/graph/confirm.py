@@ -52,7 +52,7 @@ def confirm(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
     return {
         "met": "",
         "fresh_from": NOT_CONFIRMING,
-        "refused": sorted({*state["refused"], candidate.id}),
+        "refused": sorted([*state["refused"], candidate.id]),
     }
 
 

@@ -41,7 +41,7 @@ class SearchState(TypedDict, total=False):
     fresh_from
         Number of the first attempt of its confirmation, `NOT_CONFIRMING` while there is none.
     refused
-        Candidates of this gap whose confirmation failed.
+        Candidates of this gap whose confirmation failed, once for each time.
     priors, chance
         What the rewriter's record expects of each parent's rewrite (center and scale, z), and the chance (at the
         most promising parent) that it lies within the tolerance.
