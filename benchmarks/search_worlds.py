@@ -1,0 +1,152 @@
+"""Worlds of the search benchmarks: pools, benchmarks and rewriters whose every figure is known.
+
+Two kinds. `DrawnWorld`: abilities, difficulties and answers drawn from the model itself, with a rewriter whose aim is
+set. `LoggedWorld`: real items with real logged answers; a rewriter offers those whose rough guess of difficulty lies
+nearest to the target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchfill.calibration.online import ml_difficulty
+from benchfill.calibration.scale import Scale
+from benchfill.calibration.search_loop import Counts, Frozen, History, Written
+from benchfill.calibration.strategy import GapGoal
+
+Floats = NDArray[np.float64]
+
+# Draws of the abilities a search carries; a run keeps 200.
+DRAWS = 60
+
+
+@dataclass(frozen=True)
+class Rewriter:
+    """How a drawn rewriter hits: ``z* + bias + pull * (parent - z*) + spread``, spread growing with the distance.
+
+    Parameters
+    ----------
+    near, growth
+        Spread (sd, z) from a parent on target, and its growth with the distance.
+    tails
+        Degrees of freedom of a Student t spread; 0 is normal.
+    copies
+        Share of candidates that lie where their parent lies.
+    never
+        Least distance from the target that it keeps.
+    """
+
+    near: float = 0.05
+    growth: float = 0.3
+    bias: float = 0.0
+    pull: float = 0.0
+    tails: float = 0.0
+    copies: float = 0.0
+    never: float = 0.0
+
+    def hit(self, rng: np.random.Generator, target: float, parent: float) -> float:
+        way = parent - target
+        if rng.random() < self.copies:
+            return parent
+        step = rng.standard_t(self.tails) if self.tails else rng.normal()
+        off = self.bias + self.pull * way + float(np.hypot(self.near, self.growth * way)) * step
+        if abs(off) < self.never:
+            off = self.never * (1.0 if off >= 0 else -1.0) + off
+        return target + off
+
+
+@dataclass(eq=False)
+class DrawnWorld:
+    """A pool calibrated on a benchmark, one gap in it, and a rewriter.
+
+    Parameters
+    ----------
+    models
+        Size of the pool; true abilities spread evenly over 5 logits, jittered.
+    width
+        Of the axis, logits.
+    calibration
+        Answers of each model the abilities were fitted on: their posterior sd is that of so many answers to items
+        spread over the axis.
+    misfit
+        Sd (logits) of each model's own deviation on each new item.
+    """
+
+    rng: np.random.Generator
+    models: int = 12
+    width: float = 6.0
+    rewriter: Rewriter = Rewriter()
+    calibration: int = 240
+    misfit: float = 0.0
+    gap_width: float = 0.15
+
+    def __post_init__(self) -> None:
+        rng, models = self.rng, self.models
+        spread = np.linspace(-2.5, 2.5, models) + rng.normal(0, 0.2, models)
+        self.ability = spread - spread.mean()
+        self.scale = Scale("drawn", -self.width / 2, self.width / 2)
+        items = np.linspace(self.scale.lo, self.scale.hi, 41)
+        chance = 1 / (1 + np.exp(items - self.ability[:, None]))
+        sd = 1 / np.sqrt(self.calibration * np.mean(chance * (1 - chance), axis=1))
+        theta = self.ability + rng.normal(0, sd)
+        draws = theta + rng.normal(0, 1, (DRAWS, models)) * sd
+        self.frozen = Frozen(
+            self.scale, theta - theta.mean(), draws - draws.mean(axis=1, keepdims=True)
+        )
+        middle = rng.uniform(0.3, 0.7)
+        self.lo, self.hi = middle - self.gap_width / 2, middle + self.gap_width / 2
+        self.target = middle
+        places = np.concatenate([rng.uniform(0, self.lo, 20), rng.uniform(self.hi, 1, 20), [self.lo, self.hi]])
+        self.originals = {f"o{n:02d}": float(z) for n, z in enumerate(places)}
+        self.items: dict[str, tuple[float, Floats]] = {}
+
+    def goal(self, tolerance: float) -> GapGoal:
+        return GapGoal(self.lo, self.hi, self.target, tolerance)
+
+    def history(self) -> History:
+        return History(dict(self.originals))
+
+    def write(self, round: int, parents: Sequence[str], known: dict[str, float]) -> list[Written]:
+        written = []
+        for writer, parent in enumerate(parents, start=1):
+            start = self.items[parent][0] if parent in self.items else known[parent]
+            z = self.rewriter.hit(self.rng, self.target, start)
+            own = self.misfit * self.rng.normal(size=self.models)
+            chance = 1 / (1 + np.exp(self.scale.to_b(z) - self.ability - own))
+            name = f"r{round:02d}w{writer}"
+            self.items[name] = (self._truth(z, chance), chance)
+            written.append(Written(name, parent))
+        return written
+
+    def _truth(self, z: float, chance: Floats) -> float:
+        """Where the item truly lies: its drawn place, or with misfit the peak of its expected likelihood."""
+        if not self.misfit:
+            return z
+        many = 10**6
+        b = ml_difficulty(self.ability, np.round(chance * many), np.full(self.models, many))
+        return z if b is None else float(self.scale.to_z(b))
+
+    def answer(self, candidate: str, first: int, stop: int) -> Counts:
+        asked = np.full(self.models, stop - first)
+        return self.rng.binomial(stop - first, self.items[candidate][1]), asked
+
+    def true_z(self, candidate: str) -> float:
+        return self.items[candidate][0]
+
+
+MISSPECIFIED: dict[str, Rewriter] = {
+    "as assumed": Rewriter(),
+    "biased by 0.05": Rewriter(bias=0.05),
+    "half way back to the parent": Rewriter(pull=0.5),
+    "heavy-tailed (t, 2 df)": Rewriter(tails=2.0),
+    "precise (0.02)": Rewriter(near=0.02),
+    "coarse (0.15)": Rewriter(near=0.15),
+    "half copies": Rewriter(copies=0.5),
+    "never within 0.04": Rewriter(near=0.02, never=0.04),
+}
+
