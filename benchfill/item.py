@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeGuard, get_args
 
-__all__ = ["ANSWER_TYPES", "AnswerType", "Item"]
+__all__ = ["ANSWER_TYPES", "GRADER_GROUP", "AnswerType", "Item", "custom_types", "is_built_in"]
 
 AnswerType = Literal[
     "numeric",
@@ -26,8 +26,22 @@ AnswerType = Literal[
     "text",
     "yesno",
     "regex",
+    "instructions",
 ]
 ANSWER_TYPES: tuple[AnswerType, ...] = get_args(AnswerType)
+GRADER_GROUP = "benchfill.graders"
+
+
+def is_built_in(answer_type: str) -> TypeGuard[AnswerType]:
+    """Whether answers of this type are compared by BenchFill itself."""
+    return answer_type in ANSWER_TYPES
+
+
+def custom_types() -> tuple[str, ...]:
+    """Answer types of installed packages: the names of the entry points ``benchfill.graders``, sorted."""
+    from importlib.metadata import entry_points
+
+    return tuple(sorted({point.name for point in entry_points(group=GRADER_GROUP)} - set(ANSWER_TYPES)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +55,14 @@ class Item:
     question
         What the respondent is given, without the choices.
     answer
-        The key. For ``mcq`` the letter of the right choice, for ``mcq-multi`` the letters joined by ",".
+        The key. For ``mcq`` the letter of the right choice, for ``mcq-multi`` the letters joined by ",", for
+        ``instructions`` the constraints as JSON.
     solution
         A worked solution, empty when the source has none.
     choices
         Texts of the options in order (A, B, ...), empty when the answer is free.
     answer_type
-        How answers are compared with the key.
+        How answers are compared with the key: a built-in type, or the name of an installed grader.
     tolerance
         Relative tolerance of numeric answers; None means exact up to rounding of the printed digits.
     extra
@@ -59,7 +74,7 @@ class Item:
     answer: str
     solution: str = ""
     choices: tuple[str, ...] = ()
-    answer_type: AnswerType = "text"
+    answer_type: str = "text"
     tolerance: float | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 

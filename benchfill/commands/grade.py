@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["grade"]
 
 AT_ONCE = 64
-Case = TypeVar("Case")
 
 
 def grade(
@@ -45,6 +43,7 @@ def grade(
 
     Verdicts: correct, wrong, no_answer (finished or cut without an answer), ungraded (nobody can tell; missing).
     A case may also give tolerance, finish_reason and shown_order (place i showed option shown_order[i]).
+    Settings come from [grading] of benchfill.toml; --set overrides them.
 
     Examples:
 
@@ -54,11 +53,12 @@ def grade(
 
       benchfill grade --self-check items.jsonl
     """
-    from benchfill.tools.grading import read_settings
+    from benchfill.settings import load_settings
 
     if (cases is None) == (self_check is None):
         raise InputError("Nothing to grade.", "Name a file of cases, or --self-check ITEMS.")
-    settings = read_settings(set_ or [])
+    flags = _settings_of(set_ or [])
+    settings = load_settings(**({"grading": flags} if flags else {})).grading
     if cases is not None:
         asyncio.run(_grade_cases(cases, settings))
         return
@@ -69,6 +69,17 @@ def grade(
         raise typer.Exit(1)
 
 
+def _settings_of(pairs: list[str]) -> dict[str, str]:
+    """Grading settings from texts like ``rounding=both``."""
+    values: dict[str, str] = {}
+    for pair in pairs:
+        name, mark, value = (part.strip() for part in pair.partition("="))
+        if not (name and mark and value):
+            raise InputError(f"--set {pair!r} is not NAME=VALUE.", "For example: --set rounding=both")
+        values[name] = value
+    return values
+
+
 async def _grade_cases(path: Path, settings: GradingSettings) -> None:
     from benchfill.tools.grading import Grader
     from benchfill.tools.sandbox import Sandbox
@@ -77,44 +88,31 @@ async def _grade_cases(path: Path, settings: GradingSettings) -> None:
     with Sandbox() as sandbox:
         grader = Grader(sandbox, settings)
 
-        async def one(case: tuple[Item, str, str]) -> Grade:
-            item, response, finish_reason = case
-            return await grader.grade(item, response, finish_reason=finish_reason)
-
-        await _print_grades([(case[0].id, case) for case in cases], one, only_failed=False)
+        for start in range(0, len(cases), AT_ONCE):
+            block = cases[start : start + AT_ONCE]
+            grades = await asyncio.gather(
+                *(grader.grade(item, response, finish_reason=end) for item, response, end in block)
+            )
+            for (item, _, _), grade in zip(block, grades, strict=True):
+                _print(item, grade)
 
 
 async def _check_items(path: Path, mapping: list[str] | None, settings: GradingSettings) -> tuple[int, int]:
     from benchfill.logs.items import parse_mapping, read_items
-    from benchfill.tools.grading import Grader
+    from benchfill.tools.grading import Grader, failing_keys
     from benchfill.tools.sandbox import Sandbox
 
     items = read_items(path, mapping=parse_mapping(mapping or [])).items
     with Sandbox() as sandbox:
-        grader = Grader(sandbox, settings)
-        failed = await _print_grades([(item.id, item) for item in items], grader.self_check, only_failed=True)
-    return failed, len(items)
+        failing = await failing_keys(Grader(sandbox, settings), items)
+    for item, grade in failing:
+        _print(item, grade)
+    return len(failing), len(items)
 
 
-async def _print_grades(
-    cases: Sequence[tuple[str, Case]], grade_one: Callable[[Case], Awaitable[Grade]], *, only_failed: bool
-) -> int:
-    """Print the grades in the order of the cases, as blocks of them are done; the number that are not correct."""
-    failed = 0
-    for start in range(0, len(cases), AT_ONCE):
-        block = cases[start : start + AT_ONCE]
-        grades = await asyncio.gather(*(grade_one(case) for _, case in block))
-        for (name, _), grade in zip(block, grades, strict=True):
-            failed += grade.verdict != "correct"
-            if not only_failed or grade.verdict != "correct":
-                line = {
-                    "id": name,
-                    "verdict": grade.verdict,
-                    "extracted": grade.extracted,
-                    "reason": grade.reason,
-                }
-                typer.echo(json.dumps(line, ensure_ascii=False))
-    return failed
+def _print(item: Item, grade: Grade) -> None:
+    line = {"id": item.id, "verdict": grade.verdict, "extracted": grade.extracted, "reason": grade.reason}
+    typer.echo(json.dumps(line, ensure_ascii=False))
 
 
 def _read_cases(path: Path) -> list[tuple[Item, str, str]]:

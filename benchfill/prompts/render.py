@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchfill.item import AnswerType, Item
+from benchfill.item import Item, is_built_in
 from benchfill.prompts.files import VERSION, PromptFiles
 from benchfill.prompts.language import item_language
 from benchfill.prompts.tags import (
@@ -32,13 +32,18 @@ __all__ = ["Message", "PromptBook", "PromptItem", "make_nonce", "show_choices", 
 
 Message = dict[str, Any]
 
-_LEVERS: dict[AnswerType, tuple[str, ...]] = {
+_LEVERS: dict[str, tuple[str, ...]] = {
     "mcq": ("levers_choice.md",),
     "mcq-multi": ("levers_choice.md",),
     "text": ("levers_logic.md", "levers_instruction.md"),
     "yesno": ("levers_logic.md",),
     "regex": ("levers_instruction.md",),
+    "instructions": ("levers_instruction.md",),
 }
+# Of answer types that installed packages bring.
+_CUSTOM_KEY_FORM = "exactly the form of the parent's key"
+# The whole response is the answer: nothing is asked for besides the question.
+_WHOLE = "instructions"
 _LEVER_TITLES = {
     "levers_mathematics.md": "Mathematics",
     "levers_choice.md": "Multiple choice",
@@ -134,7 +139,7 @@ class PromptBook:
         )
         system = self._files.fill(
             "rewriter.md",
-            {"levers": self._levers(answer_type), "key_form": self._files.key_forms[answer_type]},
+            {"levers": self._levers(answer_type), "key_form": self._key_form(parent.item)},
         )
         return [_message("system", system), _message("user", user)]
 
@@ -142,7 +147,7 @@ class PromptBook:
         """System and user message of the blind solution: question and choices, neither key nor solution."""
         nonce = safe_nonce(nonce, [item])
         shown = block("item", [tag("question", item.question, nonce), *choices_tag(item, nonce)], nonce)
-        system = self._files.fill("judge.md", {"answer_form": self._files.answer_forms[item.answer_type]})
+        system = self._files.fill("judge.md", {"answer_form": self._answer_form(item)})
         user = self._files.fill("judge_item.md", {"nonce": nonce, "item": shown})
         return [_message("system", system), _message("user", user)]
 
@@ -150,21 +155,29 @@ class PromptBook:
         """User message that shows key and solution, after the blind answer."""
         nonce = safe_nonce(nonce, [item])
         key, solution = tag("key", item.answer, nonce), tag("solution", item.solution, nonce)
-        form = self._files.key_forms[item.answer_type]
-        values = {"nonce": nonce, "key": key, "solution": solution, "key_form": form}
+        values = {"nonce": nonce, "key": key, "solution": solution, "key_form": self._key_form(item)}
         return _message("user", self._files.fill("judge_key.md", values))
 
     def answer(self, item: Item) -> list[Message]:
-        """System message with the form of the final answer, and the bare question with its choices."""
-        form = self._files.answer_forms[item.answer_type]
-        choices = show_choices(item)
-        question = f"{item.question}\n\n{choices}" if choices else item.question
-        return [
-            _message("system", self._files.fill("respondent.md", {"answer_form": form})),
-            _message("user", question),
-        ]
+        """System message with the form of the final answer, and the bare question with its choices.
 
-    def _levers(self, answer_type: AnswerType) -> str:
+        Where the whole response is the answer (constraints on it, or a grader of another package) there is no system
+        message: it would be one more demand on the text that is graded.
+        """
+        choices = show_choices(item)
+        question = _message("user", f"{item.question}\n\n{choices}" if choices else item.question)
+        if item.answer_type == _WHOLE or not is_built_in(item.answer_type):
+            return [question]
+        form = self._answer_form(item)
+        return [_message("system", self._files.fill("respondent.md", {"answer_form": form})), question]
+
+    def _key_form(self, item: Item) -> str:
+        return self._files.key_forms.get(item.answer_type, _CUSTOM_KEY_FORM)
+
+    def _answer_form(self, item: Item) -> str:
+        return self._files.answer_forms.get(item.answer_type, self._files.answer_forms[_WHOLE])
+
+    def _levers(self, answer_type: str) -> str:
         names = _LEVERS.get(answer_type, ("levers_mathematics.md",))
         return "\n\n".join(f"## {_LEVER_TITLES[name]}\n\n{self._files.fill(name, {})}" for name in names)
 

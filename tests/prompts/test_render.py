@@ -32,6 +32,7 @@ KEYS: dict[AnswerType, str] = {
     "text": "Café",
     "yesno": "Yes",
     "regex": r"^(ab)+$",
+    "instructions": '{"instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]}',
 }
 PROBLEMS = (
     "key_wrong",
@@ -147,11 +148,21 @@ def test_judge_and_respondent_read_back(answer_type: AnswerType) -> None:
         "solution": [({}, item.solution)],
     }
 
-    system, user = BOOK.answer(item)
-    assert r"\boxed{...}" in system["content"]
-    assert "{{" not in system["content"]
+    *systems, user = BOOK.answer(item)
+    # The whole response to an instruction is graded: nothing else is asked of it.
+    assert len(systems) == (answer_type != "instructions")
+    assert all(r"\boxed{...}" in system["content"] for system in systems)
+    assert all("{{" not in system["content"] for system in systems)
     expected = f"{item.question}\n\nA) 3/4\nB) two\nlines\nC) none" if item.choices else item.question
     assert user == {"role": "user", "content": expected}
+
+
+def test_answer_types_of_other_packages_have_a_form() -> None:
+    item = replace(make_item("p", "text"), answer_type="unit-tests")
+    assert BOOK.answer(item) == [{"role": "user", "content": item.question}]
+    assert "the complete response" in BOOK.judge_blind(item, nonce="abcdef")[0]["content"]
+    assert "form of the parent's key" in rewrite(item)[0]["content"]
+    assert "form of the parent's key" in BOOK.judge_reveal(item, nonce="abcdef")["content"]
 
 
 def test_form_of_the_answer_and_levers_follow_the_answer_type() -> None:
@@ -161,7 +172,7 @@ def test_form_of_the_answer_and_levers_follow_the_answer_type() -> None:
     assert titles.pop("mcq") == titles.pop("mcq-multi") == ("Multiple choice",)
     assert titles.pop("text") == ("Logic", "Following instructions")
     assert titles.pop("yesno") == ("Logic",)
-    assert titles.pop("regex") == ("Following instructions",)
+    assert titles.pop("regex") == titles.pop("instructions") == ("Following instructions",)
     assert set(titles.values()) == {("Mathematics",)}
     answers = {kind: BOOK.answer(make_item("p", kind))[0]["content"] for kind in ANSWER_TYPES}
     assert "letter" in answers["mcq"]

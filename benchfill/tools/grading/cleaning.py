@@ -6,7 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-__all__ = ["FinalText", "clean_characters", "extract_code", "final_text", "without_thinking"]
+__all__ = ["FinalText", "clean_characters", "extract_code", "final_text", "whole_text", "without_thinking"]
 
 # Answers stand at the end, or at the beginning with explanations behind: of longer texts the middle is not read,
 # so that a hostile one costs no more than a long one.
@@ -115,15 +115,25 @@ def final_text(response: str, *, cut_run_on: bool) -> FinalText:
     if len(text) > LONGEST_HEAD + LONGEST_TAIL:
         text = text[:LONGEST_HEAD] + "\n" + text[-LONGEST_TAIL:]
     text = re.sub(r"[ \t]{3,}", "  ", clean_characters(text))
-    text = re.sub(r"\n\s*\n", "\n\n", text)
+    text = _without_tokens(re.sub(r"\n\s*\n", "\n\n", text))
+    if cut_run_on:
+        text = _without_run_on(text)
+    return FinalText(text, open_thinking)
+
+
+def whole_text(response: str) -> FinalText:
+    """The response as it stands outside of its reasoning, for graders of whole texts: no character is changed."""
+    text, open_thinking = without_thinking(response)
+    return FinalText(_without_tokens(text.replace("\r\n", "\n")).strip(), open_thinking)
+
+
+def _without_tokens(text: str) -> str:
+    """Cut at the first leaked end token behind some text, and drop the others."""
     for end in _END_TOKEN.finditer(text):
         if text[: end.start()].strip():
             text = text[: end.start()]
             break
-    text = re.sub(r"<\|[a-z_▁]{1,40}\|>|</?s>", "", text)
-    if cut_run_on:
-        text = _without_run_on(text)
-    return FinalText(text, open_thinking)
+    return re.sub(r"<\|[a-z_▁]{1,40}\|>|</?s>", "", text)
 
 
 def without_thinking(response: str) -> tuple[str, bool]:

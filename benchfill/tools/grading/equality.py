@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from benchfill.grading_settings import GradingSettings
 from benchfill.tools.grading.evaluation import (
     TooLarge,
     approximate,
@@ -22,7 +23,6 @@ from benchfill.tools.grading.evaluation import (
     symbols,
 )
 from benchfill.tools.grading.mathtext import Node
-from benchfill.tools.grading.settings import GradingSettings
 from benchfill.tools.grading.structures import Group, Part
 from benchfill.tools.grading.units import conversion
 from benchfill.tools.grading.values import ORDINAL, Value

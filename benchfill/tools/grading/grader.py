@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
 
-from benchfill.item import AnswerType, Item
+from benchfill.grading_settings import GradingSettings
+from benchfill.item import AnswerType, Item, is_built_in
 from benchfill.tools.grading.answers import Answer, find_answer
 from benchfill.tools.grading.choices import key_letters, options_of, read_choice
-from benchfill.tools.grading.cleaning import clean_characters, final_text
+from benchfill.tools.grading.cleaning import FinalText, clean_characters, final_text, whole_text
 from benchfill.tools.grading.comparison import compare
 from benchfill.tools.grading.declarations import Declaration, Declared, find_declarations
 from benchfill.tools.grading.equality import Comparison, Undecided, Unreadable
@@ -19,38 +18,18 @@ from benchfill.tools.grading.kinds import infer_answer_type, key_text
 from benchfill.tools.grading.latex import canonical_math
 from benchfill.tools.grading.library import compare_by_library
 from benchfill.tools.grading.mathtext import Node
-from benchfill.tools.grading.settings import GradingSettings
 from benchfill.tools.grading.symbolic import compare_symbolically
 from benchfill.tools.grading.values import read_value
+from benchfill.tools.grading.verdicts import Grade, Verdict
+from benchfill.tools.grading.whole import check_constraints, grade_whole, is_whole
 from benchfill.tools.grading.words import clauses, matches_pattern, plain_words, read_yes_no
 from benchfill.tools.sandbox import Sandbox, SandboxError
 
-__all__ = ["Grade", "Grader", "Verdict"]
+__all__ = ["Grader"]
 
 LONGEST_FORMULA = 500
 _TAKEN_BACK = re.compile(r"[\s,;:(-]*(?:but|or|although|no|not|actually)\b", re.IGNORECASE)
 _SEVERAL_PARTS = frozenset(["set", "tuple", "mcq-multi", "interval"])
-Verdict = Literal["correct", "wrong", "no_answer", "ungraded"]
-
-
-@dataclass(frozen=True, slots=True)
-class Grade:
-    """The verdict on one response.
-
-    Parameters
-    ----------
-    verdict
-        ``correct`` or ``wrong``; ``no_answer``: finished or cut without an answer; ``ungraded``: there is an
-        answer and nobody can tell, which is missing and never wrong.
-    extracted
-        The answer as it was read, None without one.
-    reason
-        Why, in one line.
-    """
-
-    verdict: Verdict
-    extracted: str | None
-    reason: str
 
 
 class Grader:
@@ -87,12 +66,16 @@ class Grader:
             return _failed(error)
 
     async def _graded(self, item: Item, response: str, *, cut: bool) -> Grade:
+        if is_whole(item.answer_type):
+            final = whole_text(response)
+            empty = _without_text(final, response)
+            if empty is None and cut:
+                empty = Grade("no_answer", None, "cut before the response was complete")
+            return empty or await grade_whole(self._sandbox, item, final.text, self.settings)
         final = final_text(response, cut_run_on=self.settings.cut_run_on)
-        if final.open_thinking:
-            return Grade("no_answer", None, "the reasoning was never closed")
-        if not final.text.strip():
-            reason = "no text outside of the reasoning" if response.strip() else "empty response"
-            return Grade("no_answer", None, reason)
+        empty = _without_text(final, response)
+        if empty is not None:
+            return empty
         kind = self.kind(item)
         join = self.settings.join_boxes and kind in _SEVERAL_PARTS
         declared = find_declarations(final.text, join_boxes=join)
@@ -124,6 +107,10 @@ class Grader:
             return _failed(error)
 
     async def _bare_graded(self, item: Item, answer: str) -> Grade:
+        if is_whole(item.answer_type):
+            if not answer.strip():
+                return Grade("no_answer", None, "empty answer")
+            return await grade_whole(self._sandbox, item, answer.strip(), self.settings)
         kind = self.kind(item)
         text = key_text(answer)
         if not text.strip():
@@ -138,9 +125,17 @@ class Grader:
         return await self._against(item, kind, keys, found)
 
     async def self_check(self, item: Item) -> Grade:
-        """Grade the key against itself: bare, and as a response that puts it into a box."""
+        """Grade the key against itself: bare, and as a response that puts it into a box.
+
+        Patterns and constraints are no answers: they are checked for whether anything can match or keep them. An
+        installed grader is given the item's solution, or its key where there is none.
+        """
         if item.answer_type == "regex":
             return _check_pattern(item.answer)
+        if item.answer_type == "instructions":
+            return check_constraints(item.answer)
+        if is_whole(item.answer_type):
+            return await self.equivalent(item, item.solution or item.answer)
         bare = await self.equivalent(item, item.answer)
         key = key_text(item.answer)
         if bare.verdict != "correct" or key.count("{") != key.count("}"):
@@ -153,6 +148,8 @@ class Grader:
 
         Sources name a formula of any kind an expression; an interval or a set still has to be compared as one.
         """
+        if not is_built_in(item.answer_type):
+            raise ValueError(f"{item.answer_type} is graded by an installed package")
         if item.answer_type not in ("text", "expr"):
             return item.answer_type
         inferred = infer_answer_type(item.answer, item.choices)
@@ -236,6 +233,15 @@ class Grader:
             side = "key" if key_unreadable else "answer"
             return Grade("ungraded", answer, f"the {side} cannot be read as this type of answer")
         return _verdict(outcome == "equal", answer)
+
+
+def _without_text(final: FinalText, response: str) -> Grade | None:
+    if final.open_thinking:
+        return Grade("no_answer", None, "the reasoning was never closed")
+    if not final.text.strip():
+        reason = "no text outside of the reasoning" if response.strip() else "empty response"
+        return Grade("no_answer", None, reason)
+    return None
 
 
 def _failed(error: Exception) -> Grade:

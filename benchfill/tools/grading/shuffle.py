@@ -14,7 +14,7 @@ from benchfill.tools.grading.evaluation import approximate
 from benchfill.tools.grading.latex import canonical_math
 from benchfill.tools.grading.values import read_value
 
-__all__ = ["may_reorder", "option_order", "shown_item"]
+__all__ = ["in_original_letters", "may_reorder", "option_order", "shown_item"]
 
 _REFERS = re.compile(
     r"\b(?:all|none|neither|both|any|either|some)\b.{0,20}\b(?:above|below|these|those"
@@ -63,6 +63,12 @@ def shown_item(item: Item, order: Sequence[int]) -> Item:
     places = sorted(order.index(letters.index(letter)) for letter in key)
     moved = ",".join(letters[place] for place in places)
     return replace(item, choices=tuple(item.choices[index] for index in order), answer=moved)
+
+
+def in_original_letters(extracted: str, order: Sequence[int]) -> str:
+    """Chosen letters of a shown order, like "B" or "A, C", as letters of the options as written."""
+    places = [ord(letter) - ord("A") for letter in extracted.split(", ")]
+    return ", ".join(sorted(chr(ord("A") + order[place]) for place in places))
 
 
 def _number(choice: str) -> float | None:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchfill.grading_settings import GradingSettings
 from benchfill.item import AnswerType
 from benchfill.tools.grading.comparison import compare
 from benchfill.tools.grading.equality import Comparison
 from benchfill.tools.grading.evaluation import sample_points, symbols
 from benchfill.tools.grading.mathtext import Node
-from benchfill.tools.grading.settings import GradingSettings
 
 __all__ = ["SANDBOX_IMPORTS", "compare_symbolically"]
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchfill.errors import InputError
-from benchfill.tools.grading import GradingSettings, read_settings
+from benchfill.settings import load_settings
+from benchfill.tools.grading import GradingSettings
 from tests.tools.grading.conftest import Grading
 
 # answer type, key, response, verdict by default, settings that change it, verdict with them
@@ -63,20 +66,34 @@ def test_a_cut_response_counts_only_with_a_statement(grading: Grading) -> None:
     assert grading("numeric", "72", r"\boxed{72} To check, we", finish_reason="length").verdict == "correct"
 
 
-def test_settings_from_text() -> None:
-    read = read_settings(
-        ["rounding=both", "percent_as_fraction=false", "seconds=2.5", "significant_digits=4"]
-    )
-    assert read == GradingSettings(
-        rounding="both", percent_as_fraction=False, seconds=2.5, significant_digits=4
+def test_settings_from_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "benchfill.toml").write_text('[grading]\nrounding = "exact"\nordinals = false\n')
+    given = {"rounding": "both", "percent_as_fraction": "false", "seconds": "2.5", "significant_digits": "4"}
+    assert load_settings(grading=given).grading == GradingSettings(
+        rounding="both", percent_as_fraction=False, seconds=2.5, significant_digits=4, ordinals=False
     )
 
 
 @pytest.mark.parametrize(
-    "pair", ["rounded=both", "rounding=up", "seconds=-1", "seconds=x", "ordinals=maybe", "form"]
+    ("name", "value"),
+    [("rounded", "both"), ("rounding", "up"), ("seconds", "-1"), ("seconds", "x"), ("ordinals", "maybe")],
 )
-def test_bad_settings_are_named(pair: str) -> None:
+def test_bad_settings_are_named(name: str, value: str) -> None:
     with pytest.raises(InputError) as caught:
-        read_settings([pair])
-    assert caught.value.kind == "bad_setting"
-    assert pair.split("=")[0] in str(caught.value)
+        load_settings(grading={name: value})
+    assert caught.value.kind == "settings"
+    assert name in str(caught.value)
+
+
+def test_every_setting_is_explained() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "grading.md").read_text(encoding="utf-8")
+    assert [name for name in GradingSettings.model_fields if f"`{name}" not in text] == []
+
+
+def test_every_open_question_of_the_cases_is_settled(shared: Path) -> None:
+    lines = (shared / "cases" / "grading_policy.jsonl").read_text(encoding="utf-8").splitlines()
+    settled = {(key, response) for _, key, response, *_ in QUESTIONS.values()}
+    asked = [json.loads(line) for line in lines]
+    assert len(asked) == 18
+    assert [case["id"] for case in asked if (case["reference"], case["response"]) not in settled] == []
