@@ -41,8 +41,8 @@ def totals_row(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def forecast_table(rows: Sequence[Row]) -> Table:
-    """What is expected to be asked: ``role, model, calls, input_tokens, output_tokens, cost, from``."""
+def forecast_table(rows: Sequence[Row], totals: Row) -> Table:
+    """What is expected to be asked: ``role, model, calls, input_tokens, output_tokens, cost, basis``."""
     table = _table("Expected", "role", "model")
     for header in ("calls", "tokens in", "tokens out", "cost"):
         table.add_column(header, justify="right", overflow="fold")
@@ -57,6 +57,16 @@ def forecast_table(rows: Sequence[Row]) -> Table:
             _cost(row["cost"]),
             Text(plain_text(str(row["basis"]))),
         )
+    table.add_section()
+    table.add_row(
+        "all",
+        "",
+        f"{totals['calls']:,}",
+        amount(totals["input_tokens"]),
+        amount(totals["output_tokens"]),
+        _cost(totals["cost"]),
+        "",
+    )
     return table
 
 
