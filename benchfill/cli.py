@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from benchfill.commands.ablate import ablate
 from benchfill.commands.answer import answer
 from benchfill.commands.detect import detect
 from benchfill.commands.diagnose import diagnose
@@ -31,7 +32,7 @@ app = typer.Typer(
     "5 paused; 130 / 143 interrupted.",
 )
 app.callback()(main_callback)
-for command in (run, resume, answer, runs, status, export, path, diagnose, power, prune, detect, grade):
+for command in (run, resume, answer, runs, status, export, path, diagnose, power, prune, detect, grade, ablate):
     app.command()(command)
 app.command("import")(import_)
 app.add_typer(ledger_app, name="ledger")

@@ -1,0 +1,127 @@
+"""``benchfill ablate``: BenchFill, the fixed batch loop, the paper's baseline and the oracle, against the truth."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from benchfill.errors import InputError
+
+if TYPE_CHECKING:
+    from benchfill.graph.ablation import Ablation, SearchRecord
+
+__all__ = ["ablate"]
+
+SEEDS, QUICK_SEEDS = 40, 8
+
+
+def ablate(
+    world: Annotated[
+        str, typer.Option("--world", help="simulated (sample benchmark) or replay (logged answers).")
+    ] = "simulated",
+    items: Annotated[Path | None, typer.Option("--items", help="Replay: items of the benchmark.")] = None,
+    responses: Annotated[Path | None, typer.Option("--responses", help="Replay: its response log.")] = None,
+    bank_items: Annotated[
+        Path | None, typer.Option("--bank-items", help="Replay: further items to choose from.")
+    ] = None,
+    bank_responses: Annotated[
+        Path | None, typer.Option("--bank-responses", help="Replay: their response log.")
+    ] = None,
+    gaps: Annotated[int, typer.Option("--gaps", min=1, help="The so many widest gaps.")] = 3,
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", min=1, help=f"So many seeds from --seed on (default {SEEDS}).")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help=f"{QUICK_SEEDS} seeds only.")] = False,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="The first seed.")] = 1,
+    tolerance: Annotated[
+        float | None,
+        typer.Option("--tolerance", help="Expected |z - z*| (default: min(0.02, 0.05 x width))."),
+    ] = None,
+    fixed_attempts: Annotated[
+        int, typer.Option("--fixed-attempts", min=1, help="k of the fixed batch loop.")
+    ] = 16,
+    fixed_tau: Annotated[float, typer.Option("--fixed-tau", help="tau of the fixed batch loop.")] = 0.01,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", min=1, help="Processes (default: one a processor).")
+    ] = None,
+    picture: Annotated[Path | None, typer.Option("--svg", help="Write a picture of the result.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One document on stdout.")] = False,
+) -> None:
+    """Compare ways to fill gaps on a world that knows the truth: true deviation, claims, coverage, attempts.
+
+    Nothing is asked of an endpoint: the world's answers are worked out directly, by the decisions of a run.
+
+    Examples:
+
+      benchfill ablate --quick
+
+      benchfill ablate --seeds 100 --svg ablation.svg
+
+      benchfill ablate --world replay --items I.jsonl --responses R.csv --bank-items B.jsonl --bank-responses BR.csv
+    """
+    from benchfill.atomic import write_whole
+    from benchfill.display.ablation import ablation_document, print_ablation
+    from benchfill.graph.ablation import summarise_methods
+    from benchfill.graph.ablation_setup import prepare_ablation
+    from benchfill.report.ablation import ablation_picture
+    from benchfill.settings import load_settings
+
+    if world not in {"simulated", "replay"}:
+        raise InputError(f"There is no world {world!r}.", "Use --world simulated or --world replay.")
+    number = seeds if seeds is not None else QUICK_SEEDS if quick else SEEDS
+    given = {} if tolerance is None else {"search": {"tolerance": tolerance}}
+    prepared = prepare_ablation(
+        world=world,
+        items=items,
+        responses=responses,
+        bank_items=bank_items,
+        bank_responses=bank_responses,
+        gaps=gaps,
+        settings=load_settings(**given),
+        fixed_attempts=fixed_attempts,
+        fixed_tau=fixed_tau,
+    )
+    records = _in_parallel(prepared, range(seed, seed + number), jobs=jobs)
+    summaries = summarise_methods(list(prepared.places.values()), records)
+    if picture is not None:
+        write_whole(picture, ablation_picture(records, simulated=world == "simulated").encode())
+    if as_json:
+        typer.echo(ablation_document(summaries, world=world, seeds=number, seed=seed))
+    else:
+        print_ablation(summaries, world=world, seeds=number, gaps=len(prepared.gaps))
+
+
+def _in_parallel(prepared: Ablation, seeds: range, *, jobs: int | None) -> list[SearchRecord]:
+    """Seeds shared by processes; the records in the order of seeds, whoever finished first."""
+    import multiprocessing
+    import os
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+
+    from benchfill.display.ablation import seeds_bar
+
+    workers = min(jobs or os.cpu_count() or 1, len(seeds))
+    if workers == 1:
+        with seeds_bar(len(seeds), sys.stderr) as done:
+            found = {}
+            for seed in seeds:
+                found[seed] = prepared.run_seed(seed)
+                done()
+        return [record for seed in seeds for record in found[seed]]
+    context = multiprocessing.get_context("spawn")
+    with (
+        ProcessPoolExecutor(workers, mp_context=context) as processes,
+        seeds_bar(len(seeds), sys.stderr) as done,
+    ):
+        waiting = {processes.submit(prepared.run_seed, seed): seed for seed in seeds}
+        found = {}
+        try:
+            for future in as_completed(waiting):
+                found[waiting[future]] = future.result()
+                done()
+        except BaseException:
+            processes.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [record for seed in seeds for record in found[seed]]
