@@ -85,8 +85,13 @@ def _pool(document: Mapping[str, Any]) -> str:
     text += f" Halves of the pool, refitted, move an item by {found['median_z_sd']:.3f} of z (standard error, median)"
     if found["wider"] is None:
         return f"{text}."
-    wider = "wider than" if found["wider"] == "pool" else "less than"
-    return f"{text}, which is {wider} what the number of attempts leaves open ({found['median_posterior_sd']:.3f})."
+    wider = "more than" if found["wider"] == "pool" else "less than"
+    text += (
+        f", which is {wider} what the number of attempts leaves open ({found['median_posterior_sd']:.3f})."
+    )
+    own = {name: found[f"own_{key}_wider"] for key, name in (("ddm", "DDM"), ("max_gap", "Max Gap"))}
+    moved = [name for name, which in own.items() if which == "pool"]
+    return f"{text} For {' and '.join(moved)} too the pool is the wider uncertainty." if moved else text
 
 
 def _dimension(document: Mapping[str, Any]) -> str:

@@ -87,13 +87,13 @@ def diagnosis_document(found: Diagnosis) -> dict[str, Any]:
         if found.model_choice is None
         else {**asdict(found.model_choice), "sentence": found.model_choice.sentence()},
         "rank_stability": None if found.ranks is None else asdict(found.ranks),
-        "pool_dependence": None if found.pool is None else _pool(found.pool, fit.items),
         "information": _information(found),
         "target_curve": _target_curve(found),
         "models": _models(found),
         "items": _items(found),
         "notes": list(found.notes),
     }
+    document["pool_dependence"] = None if found.pool is None else _pool(found.pool, document, fit.items)
     document["resolution"] = resolution_of(document, _most_totals(found))
     document["limits"] = limits_of(document)
     return dict(plain(document))
@@ -167,22 +167,42 @@ def _subset_values(name: str, figure: SubsetFigure) -> dict[str, Any]:
     }
 
 
-def _pool(pool: PoolDependence, items: tuple[str, ...]) -> dict[str, Any]:
+def _pool(pool: PoolDependence, document: dict[str, Any], items: tuple[str, ...]) -> dict[str, Any]:
     rows = zip(items, pool.z_sd.tolist(), pool.z_lo90.tolist(), pool.z_hi90.tolist(), strict=True)
-    figures = [_subset_values(name, getattr(pool, name)) for name in _FIGURES]
-    return {
+    found = {
         "engine": pool.engine,
         "subsets": pool.subsets,
         "wider": pool.wider,
         "median_z_sd": _median(pool.z_sd),
         "median_posterior_sd": _median(pool.posterior_sd),
-        **{key: value for each in figures for key, value in each.items()},
-        "gaps": [
-            {"lo": gap.lo, "hi": gap.hi, "stays_empty": gap.stays_empty, **_subset_values("width", gap.width)}
-            for gap in pool.gaps
-        ],
-        "items": [{"id": id_, "z_sd": sd, "z_lo90": lo, "z_hi90": hi} for id_, sd, lo, hi in rows],
     }
+    for name in _FIGURES:
+        posterior = document[f"{name}_lo90"], document[f"{name}_hi90"]
+        for prefix in ("", "own_"):
+            figure = getattr(pool, f"{prefix}{name}")
+            found |= _subset_values(f"{prefix}{name}", figure)
+            found[f"{prefix}{name}_wider"] = _wider(figure, *posterior)
+    found["gaps"] = [
+        {
+            "lo": gap.lo,
+            "hi": gap.hi,
+            "stays_empty": gap.stays_empty,
+            **_subset_values("width", gap.width),
+            "width_posterior_lo90": gap.posterior_lo90,
+            "width_posterior_hi90": gap.posterior_hi90,
+            "width_wider": _wider(gap.width, gap.posterior_lo90, gap.posterior_hi90),
+        }
+        for gap in pool.gaps
+    ]
+    found["items"] = [{"id": id_, "z_sd": sd, "z_lo90": lo, "z_hi90": hi} for id_, sd, lo, hi in rows]
+    return found
+
+
+def _wider(figure: SubsetFigure, lo: float | None, hi: float | None) -> str | None:
+    """Whose interval is wider, that of the pool or that of the posterior; None where there is none."""
+    if lo is None or hi is None:
+        return None
+    return "pool" if figure.hi90 - figure.lo90 > hi - lo else "posterior"
 
 
 def _median(values: NDArray[np.float64]) -> float | None:

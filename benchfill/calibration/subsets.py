@@ -10,6 +10,10 @@ Halves come in pairs that together are the pool. A half has a zero and, where mo
 own: its difficulties are laid on the frozen axis by the items that neither calls censored, so that their mean and
 spread are those of the whole pool (mean-sigma linking, Kolen and Brennan 2014, chapter 4), each item weighing as much
 as the pool can see of it: the noisy places of items that hardly anyone solves must not set the unit.
+
+Linking holds mean and spread of the items, and DDM with them: what is left of its movement is that of the shape. So
+every figure is also taken on the axis that the half would have made itself by the same rule, which is what another
+pool would have published.
 """
 
 from __future__ import annotations
@@ -21,11 +25,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from benchfill.calibration.conditionals import conditionals_of
+from benchfill.calibration.figures import item_sets
 from benchfill.calibration.fit import Fit, fit_1pl
 from benchfill.calibration.information import information_at
 from benchfill.calibration.measure import Gap, max_gap, top_k_gap_sum
 from benchfill.calibration.response_log import ResponseLog
-from benchfill.calibration.scale import Scale
+from benchfill.calibration.scale import Scale, make_scale
 from benchfill.calibration.targets import Target, Uniform, distance
 from benchfill.errors import BenchfillError, InputError
 
@@ -36,6 +42,7 @@ Array = NDArray[np.float64]
 LEAST_MODELS = 6
 _NORMAL_95 = 1.6448536269514722
 _TOP = 5
+_DRAWS = 400  # item sets of the posterior intervals of gaps' widths
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +78,8 @@ class GapStability:
         The gap, in z.
     width
         From the item below it to the item above it (or the end of the axis).
+    posterior_lo90, posterior_hi90
+        The same width under the posterior of the whole pool, for comparison; None under ``mml``.
     stays_empty
         Share of the halves that place no item in its middle half.
     """
@@ -78,6 +87,8 @@ class GapStability:
     lo: float
     hi: float
     width: SubsetFigure
+    posterior_lo90: float | None
+    posterior_hi90: float | None
     stays_empty: float
 
 
@@ -95,7 +106,9 @@ class PoolDependence:
         Shape (items,). Place under the whole pool, delete-half standard error, interval; NaN where fewer than half of
         the halves asked the item.
     ddm, max_gap, top5_sum
-        The figures.
+        The figures, of halves laid on the frozen axis.
+    own_ddm, own_max_gap, own_top5_sum
+        The figures, of each half on an axis of its own, made by the rule of the frozen one.
     gaps
         In the order given.
     posterior_sd
@@ -113,6 +126,9 @@ class PoolDependence:
     ddm: SubsetFigure
     max_gap: SubsetFigure
     top5_sum: SubsetFigure
+    own_ddm: SubsetFigure
+    own_max_gap: SubsetFigure
+    own_top5_sum: SubsetFigure
     gaps: tuple[GapStability, ...]
     posterior_sd: Array
     wider: Literal["pool", "posterior"] | None
@@ -161,14 +177,15 @@ def pool_dependence(
         )
     measure = Uniform() if target is None else target
     whole = np.asarray(scale.to_z(fit.b))
-    halves = []
+    halves, own = [], []
     chosen = _halves(log.models, subsets, seed)
     for at, half in enumerate(chosen):
         if progress is not None:
             progress(at / len(chosen), f"half {at + 1} of {len(chosen)}")
-        b = _linked(fit, log.select_models(half), engine, seed)
-        if b is not None:
-            halves.append(np.asarray(scale.to_z(b)))
+        found = _refit(fit, log.select_models(half), scale, engine, seed)
+        if found is not None:
+            halves.append(found[0])
+            own.append(found[1])
     if len(halves) < max(2, len(chosen) // 2):
         raise InputError(
             f"Only {len(halves)} of {len(chosen)} halves of the pool can be fitted on their own.",
@@ -180,7 +197,7 @@ def pool_dependence(
     z_sd = np.full(whole.size, np.nan)
     z_sd[known] = np.sqrt(np.nanmean((table[:, known] - whole[known]) ** 2, axis=0))
     # An item that a half never asked stays where the whole pool has it.
-    filled = np.where(np.isnan(table), whole, table)
+    filled = list(np.where(np.isnan(table), whole, table))
     posterior_sd = _z_sd(fit, scale)
     both = ~np.isnan(posterior_sd) & known
     wider: Literal["pool", "posterior"] | None = None
@@ -193,10 +210,9 @@ def pool_dependence(
         z_sd=z_sd,
         z_lo90=whole - _NORMAL_95 * z_sd,
         z_hi90=whole + _NORMAL_95 * z_sd,
-        ddm=_figure(distance(whole, measure), [distance(z, measure) for z in filled]),
-        max_gap=_figure(max_gap(whole), [max_gap(z) for z in filled]),
-        top5_sum=_figure(top_k_gap_sum(whole, _TOP), [top_k_gap_sum(z, _TOP) for z in filled]),
-        gaps=tuple(_gap(gap, whole, filled) for gap in gaps),
+        **_figures(whole, filled, measure, ""),
+        **_figures(whole, own, measure, "own_"),
+        gaps=_gaps(fit, log, scale, gaps, whole, np.array(filled), seed),
         posterior_sd=posterior_sd,
         wider=wider,
     )
@@ -213,14 +229,20 @@ def _halves(models: tuple[str, ...], subsets: int, seed: int) -> list[list[str]]
     return found
 
 
-def _linked(fit: Fit, half: ResponseLog, engine: Literal["laplace", "mml"], seed: int) -> Array | None:
-    """Difficulties by a half of the pool in the units of the whole, NaN where it was not asked; None without a fit."""
+def _refit(
+    fit: Fit, half: ResponseLog, scale: Scale, engine: Literal["laplace", "mml"], seed: int
+) -> tuple[Array, Array] | None:
+    """Places by a half of the pool: (items,) on the frozen axis, NaN where it was not asked; those asked on its own.
+
+    None where the half cannot be fitted.
+    """
     asked = half.attempts.sum(axis=0) > 0
     if not asked.any():
         return None
     part = half.select_items([name for name, each in zip(half.items, asked, strict=True) if each])
     try:
         again = fit_1pl(part, engine=engine, guessing=fit.guessing[asked], seed=seed)
+        own = np.asarray(make_scale(scale.name, again).to_z(again.b))
     except BenchfillError:
         return None
     anchors = ~fit.censored[asked] & ~again.censored
@@ -231,9 +253,20 @@ def _linked(fit: Fit, half: ResponseLog, engine: Literal["laplace", "mml"], seed
     weight /= weight.sum()
     centre, other = float(weight @ mine), float(weight @ theirs)
     unit = np.sqrt((weight @ (mine - centre) ** 2) / (weight @ (theirs - other) ** 2))
-    found = np.full(len(half.items), np.nan)
-    found[asked] = centre + unit * (again.b - other)
-    return found
+    linked = np.full(len(half.items), np.nan)
+    linked[asked] = centre + unit * (again.b - other)
+    return np.asarray(scale.to_z(linked)), own
+
+
+def _figures(whole: Array, halves: Sequence[Array], target: Target, prefix: str) -> dict[str, SubsetFigure]:
+    def figure(of: Callable[[Array], float]) -> SubsetFigure:
+        return _figure(of(whole), [of(z) for z in halves])
+
+    return {
+        f"{prefix}ddm": figure(lambda z: distance(z, target)),
+        f"{prefix}max_gap": figure(max_gap),
+        f"{prefix}top5_sum": figure(lambda z: top_k_gap_sum(z, _TOP)),
+    }
 
 
 def _figure(whole: float, halves: Sequence[float]) -> SubsetFigure:
@@ -244,17 +277,45 @@ def _figure(whole: float, halves: Sequence[float]) -> SubsetFigure:
     return SubsetFigure(whole, sd, low, high, float(np.median(values)))
 
 
-def _gap(gap: Gap, whole: Array, halves: Array) -> GapStability:
-    def width(z: Array) -> float:
+def _gaps(
+    fit: Fit,
+    log: ResponseLog,
+    scale: Scale,
+    gaps: Sequence[Gap],
+    whole: Array,
+    halves: Array,
+    seed: int,
+) -> tuple[GapStability, ...]:
+    preview = len(fit.theta_draws) < 2
+    sets: list[Array] = []
+    if gaps and not preview:
+        given = conditionals_of(fit, log, draws=_DRAWS)
+        sets = [np.asarray(scale.to_z(b)) for b in item_sets(given, _DRAWS, seed)]
+    found = []
+    for gap in gaps:
         # The neighbours are those of the whole pool; places outside the axis count as its ends.
-        below, above = whole <= gap.lo + 1e-9, whole >= gap.hi - 1e-9
-        low = float(z[below][whole[below].argmax()]) if below.any() else 0.0
-        high = float(z[above][whole[above].argmin()]) if above.any() else 1.0
-        return float(np.clip(high, 0.0, 1.0) - np.clip(low, 0.0, 1.0))
+        below = np.where(whole <= gap.lo + 1e-9, whole, -np.inf)
+        above = np.where(whole >= gap.hi - 1e-9, whole, np.inf)
 
-    inner_lo, inner_hi = gap.lo + 0.25 * gap.width, gap.hi - 0.25 * gap.width
-    empty = ~((halves > inner_lo) & (halves < inner_hi)).any(axis=1)
-    return GapStability(gap.lo, gap.hi, _figure(gap.width, [width(z) for z in halves]), float(empty.mean()))
+        def width(z: Array, below: Array = below, above: Array = above) -> float:
+            low = float(z[below.argmax()]) if np.isfinite(below).any() else 0.0
+            high = float(z[above.argmin()]) if np.isfinite(above).any() else 1.0
+            return float(np.clip(high, 0.0, 1.0) - np.clip(low, 0.0, 1.0))
+
+        inner_lo, inner_hi = gap.lo + 0.25 * gap.width, gap.hi - 0.25 * gap.width
+        empty = ~((halves > inner_lo) & (halves < inner_hi)).any(axis=1)
+        lo, hi = np.quantile([max(0.0, width(z)) for z in sets], [0.05, 0.95]) if sets else (None, None)
+        found.append(
+            GapStability(
+                lo=gap.lo,
+                hi=gap.hi,
+                width=_figure(gap.width, [width(z) for z in halves]),
+                posterior_lo90=None if lo is None else float(lo),
+                posterior_hi90=None if hi is None else float(hi),
+                stays_empty=float(empty.mean()),
+            )
+        )
+    return tuple(found)
 
 
 def _z_sd(fit: Fit, scale: Scale) -> Array:

@@ -17,6 +17,7 @@ from rich.text import Text
 from benchfill.display.axis import View, axis
 from benchfill.display.console import make_console, print_table
 from benchfill.display.diagnosis_checks import check_lines
+from benchfill.display.diagnosis_pool import POOL_HEADERS, pool_rows, residual_lines
 from benchfill.display.plain import PlainDisplay
 from benchfill.display.text import interval, number, plain_text
 
@@ -82,6 +83,8 @@ def print_diagnosis(document: Mapping[str, Any], stream: TextIO | None = None) -
         print_table(console, _figures_table(document))
         _print_gaps(console, document)
     _print_section(console, "Checks", check_lines(document))
+    if document["pool_dependence"] is not None:
+        _print_pool(console, document)
     _print_section(console, "Notes", (("-", Text(plain_text(each))) for each in document["notes"]))
     _print_section(
         console,
@@ -104,13 +107,16 @@ def print_comparison(documents: Sequence[Mapping[str, Any]], stream: TextIO | No
         table.add_row(Text(plain_text(document["name"])), f"{document['n_items']:,}", *points, gate)
         ranges = [interval(document[f"{key}_lo90"], document[f"{key}_hi90"]) for key, _ in _FIGURES]
         if any(ranges):
-            # Zeros in front of the points take the columns that would break the intervals at a width of 80.
-            short = (Text(re.sub(r"\b0\.", ".", each), style="dim") for each in ranges)
-            table.add_row("", "", *short, "")
+            table.add_row("", "", *(Text(_short(each), style="dim") for each in ranges), "")
     print_table(console, table)
     brackets = "; in brackets 90 % intervals of the figure of the true item set"
     known = any(document["ddm_lo90"] is not None for document in documents)
     console.print(Text(f"Figures of the point estimates{brackets if known else ''}.", style="dim"))
+
+
+def _short(figures: str) -> str:
+    """Without the zeros in front of the points: they take the columns that would break intervals at a width of 80."""
+    return re.sub(r"\b0\.", ".", figures)
 
 
 def _print_section(console: Console, title: str, lines: Iterable[tuple[str | Text, Text]]) -> None:
@@ -216,6 +222,25 @@ def _print_gaps(console: Console, document: Mapping[str, Any]) -> None:
                 f"{'; '.join(needed)}."
             )
         )
+
+
+def _print_pool(console: Console, document: Mapping[str, Any]) -> None:
+    pool = document["pool_dependence"]
+    table = _table(f"Another pool: {pool['subsets']} halves of the models, refitted (z, 90 %)", *POOL_HEADERS)
+    table.columns[0].justify = table.columns[-1].justify = "left"
+    for row in pool_rows(document):
+        table.add_row(*(_short(cell) for cell in row))
+    print_table(console, table)
+    console.print(
+        Text(
+            "halves: laid on the frozen axis by common items, which holds their mean and spread. own axis: what each "
+            "half would have published; this is compared for the figures. Gaps: share of halves that leave the "
+            "middle half empty.",
+            style="dim",
+        )
+    )
+    for line in residual_lines(document):
+        console.print(Text(line))
 
 
 def _resolution(gap: Mapping[str, Any]) -> Text:

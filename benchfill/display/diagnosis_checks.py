@@ -27,16 +27,6 @@ def check_lines(document: Mapping[str, Any], *, shown: int = 3) -> Iterator[Line
     ranks = document["rank_stability"]
     if ranks is not None:
         yield _ranks(ranks)
-    pool = document["pool_dependence"]
-    if pool is not None:
-        yield (
-            "pool",
-            Text(
-                f"Halves of the pool ({pool['subsets']} refits): Max Gap {number(pool['max_gap'])}"
-                f" [{number(pool['max_gap_lo90'])}, {number(pool['max_gap_hi90'])}],"
-                f" an item's z +- {number(pool['median_z_sd'])} (posterior {number(pool['median_posterior_sd'])})"
-            ),
-        )
 
 
 def _prefit(check: Mapping[str, Any], shown: int) -> Iterator[Line]:

@@ -7,6 +7,7 @@ from importlib.resources import files
 from typing import Any
 
 from benchfill.display.diagnosis_checks import check_lines
+from benchfill.display.diagnosis_pool import POOL_HEADERS, pool_rows, residual_lines
 from benchfill.display.text import interval, number
 from benchfill.report import plots
 from benchfill.report.ranks import VERDICTS, rank_matrix
@@ -83,6 +84,8 @@ def _benchmark(document: Document, mark: str) -> str:
             f'<li><span class="{_MARKS.get(str(sign), "")}">{safe(sign)}</span><span>{safe(line)}</span></li>'
         )
     parts.append("</ul>")
+    if document["pool_dependence"] is not None:
+        parts.append(_pool(document))
     if document["notes"]:
         parts.append(f"<h2>Notes</h2>{_list(document['notes'])}")
     parts.append(f"<h2>What these figures do not say</h2>{_list(document['limits'])}")
@@ -192,8 +195,21 @@ def _gaps(document: Document) -> str:
     resolution = document["resolution"]
     said = "" if resolution is None else f"<p>{safe(resolution['sentence'])}</p>"
     return (
-        f'{_table(headers, rows, left=7)}{said}<p class="foot">p empty: chance that no item truly lies in the middle half of '
-        "the gap; resolved from 0.95 on. p chance: share of gap-free benchmarks of this design with as wide a gap.</p>"
+        f'{_table(headers, rows, left=7)}{said}<p class="foot">p empty: chance that no item truly lies in the middle '
+        "half of the gap; resolved from 0.95 on. p chance: share of gap-free benchmarks of this design with as wide a "
+        "gap.</p>"
+    )
+
+
+def _pool(document: Document) -> str:
+    rows = [[safe(cell) for cell in row] for row in pool_rows(document)]
+    lines = "".join(f"<li>{safe(line)}</li>" for line in residual_lines(document, shown=_OFFENDERS))
+    return (
+        f"<h2>Another pool</h2><p>{document['pool_dependence']['subsets']} halves of the models, refitted; 90 % "
+        f"intervals in z beside those of the posterior.</p>{_table(POOL_HEADERS, rows, left=5)}"
+        '<p class="foot">halves: laid on the frozen axis by common items, which holds their mean and spread. own axis: '
+        "what each half would have published; this is compared for the figures. Gaps: share of halves that leave the "
+        f"middle half empty.</p><ul>{lines}</ul>"
     )
 
 
