@@ -174,6 +174,10 @@ class EndpointSettings(BaseModel):
     price_out: float | None = Field(default=None, ge=0, description="price of a million tokens received")
     send_seed: bool = Field(default=False, description="whether the seed of a call is sent")
 
+    send_reasoning: bool = Field(
+        default=False, description="whether a model's reasoning goes back to it with its earlier turns"
+    )
+
     @model_validator(mode="after")
     def _both_prices(self) -> EndpointSettings:
         if (self.price_in is None) != (self.price_out is None):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -28,7 +27,8 @@ from benchfill.endpoint_settings import (
     refuse_two_limits,
 )
 from benchfill.errors import InputError
-from benchfill.settings_file import line_of
+from benchfill.grading_settings import GradingSettings
+from benchfill.settings_file import explained
 
 __all__ = [
     "AnswerSettings",
@@ -104,7 +104,9 @@ class SearchSettings(_Section):
         default=None, description="folder of prompt files that override the built-in ones"
     )
     anchors: int = Field(
-        default=5, ge=0, description="items of the log re-asked before a search, to see whether a model changed"
+        default=5,
+        ge=0,
+        description="items of the log re-asked before a search, to see whether a model changed",
     )
     anchor_attempts: int = Field(default=8, ge=1, description="attempts of every model at every anchor")
     accept_drift: bool = Field(
@@ -149,6 +151,9 @@ class AnswerSettings(_Section):
     min_models: int = Field(
         default=6, ge=2, description="with fewer models left, or fewer than half, a run pauses"
     )
+    shuffle_options: bool = Field(
+        default=True, description="options of an item in another order at every attempt, where it allows that"
+    )
 
 
 class TracingSettings(_Section):
@@ -178,6 +183,7 @@ class Settings(_Section):
     pool: tuple[PoolEntry, ...] = ()
     budget: BudgetSettings = BudgetSettings()
     answer: AnswerSettings = AnswerSettings()
+    grading: GradingSettings = GradingSettings()
     tracing: TracingSettings = TracingSettings()
     allow_http: bool = Field(
         default=False, description="let texts and keys go to other machines without encryption"
@@ -239,7 +245,7 @@ def load_settings(**flags: Any) -> Settings:
     try:
         return Settings.model_validate(_Sources(**flags).model_dump())
     except ValidationError as error:
-        raise _explained(error, flags) from None
+        raise explained(error, Settings, flags, SETTINGS_FILE) from None
     except (SettingsError, UnicodeDecodeError) as error:
         raise InputError(
             f"The settings cannot be read: {str(error).splitlines()[0]}.",
@@ -254,56 +260,6 @@ def load_settings(**flags: Any) -> Settings:
             path=SETTINGS_FILE,
             lines=(int(at[1]),) if at else (),
         ) from None
-
-
-def _explained(error: ValidationError, flags: dict[str, Any]) -> InputError:
-    """The first fault in one line, with the place where it was written."""
-    first = error.errors(include_input=False, include_url=False)[0]
-    at: tuple[str | int, ...] = tuple(first.get("ctx", {}).get("at", first["loc"]))
-    where = ".".join(str(part + 1) if isinstance(part, int) else part for part in at)
-    message = _unknown(at) if first["type"] == "extra_forbidden" else first["msg"]
-    variable = "BENCHFILL_" + "__".join(str(part) for part in at if isinstance(part, str)).upper()
-    given: Any = flags
-    for part in at:
-        given = given.get(part) if isinstance(given, dict) else None
-    in_environment = any(
-        name.upper() == variable or variable.startswith(name.upper() + "__") for name in os.environ
-    )
-    if given is None and not in_environment and Path(SETTINGS_FILE).is_file():
-        line = line_of(Path(SETTINGS_FILE).read_text(encoding="utf-8"), at)
-        if line is not None:
-            return InputError(
-                f"{SETTINGS_FILE} line {line}: {where}: {message}.",
-                kind="settings",
-                path=SETTINGS_FILE,
-                lines=(line,),
-            )
-    return InputError(
-        f"Setting {where}: {message}.",
-        f"See benchfill.toml, the variable {variable} and the flags.",
-        kind="settings",
-    )
-
-
-def _unknown(at: Sequence[str | int]) -> str:
-    if at[-1] == "api_key":
-        return "a key never stands in the settings; api_key_env names the variable that holds it"
-    known: Any = Settings
-    for part in at[:-1]:
-        known = SECTIONS.get(part, known) if isinstance(part, str) else known
-    near = difflib.get_close_matches(str(at[-1]), list(known.model_fields), n=1)
-    return "there is no such setting" + (f"; the nearest name is {near[0]}" if near else "")
-
-
-SECTIONS: dict[str, type[BaseModel]] = {
-    "search": SearchSettings,
-    "rewriter": EndpointSettings,
-    "judge": EndpointSettings,
-    "pool": PoolEntry,
-    "budget": BudgetSettings,
-    "answer": AnswerSettings,
-    "tracing": TracingSettings,
-}
 
 
 def benchfill_home() -> Path:

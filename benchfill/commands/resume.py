@@ -21,6 +21,6 @@ def resume(
     """
     from benchfill.commands.session import work_on
     from benchfill.memory.runs import find_run
-    from benchfill.settings import benchfill_home
+    from benchfill.settings import benchfill_home, load_settings
 
-    work_on(find_run(benchfill_home(), run), as_json=as_json)
+    work_on(find_run(benchfill_home(), run), load_settings(), as_json=as_json)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -25,11 +25,13 @@ def run(
         Path | None, typer.Option("--responses", help="Its response log (CSV or JSONL).")
     ] = None,
     world: Annotated[
-        str,
+        Literal["simulated", "replay"] | None,
         typer.Option(
-            "--world", help="Embedded endpoint: simulated (sample benchmark) or replay (logged answers)."
+            "--world",
+            help="Embedded endpoint: simulated (sample benchmark) or replay (logged answers). Without it the "
+            "endpoints of benchfill.toml are asked, or the simulated ones where it names none.",
         ),
-    ] = "simulated",
+    ] = None,
     bank_items: Annotated[
         Path | None, typer.Option("--bank-items", help="Replay: further items to choose from.")
     ] = None,
@@ -52,6 +54,9 @@ def run(
             "--tolerance", help="Expected |z - z*| that fills a gap (default: min(0.02, 0.05 x width))."
         ),
     ] = None,
+    allow_http: Annotated[
+        bool, typer.Option("--allow-http", help="Let texts and keys go to other machines without encryption.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Events as NDJSON on stdout.")] = False,
 ) -> None:
     """Find the coverage gaps of a benchmark and fill them with calibrated new items.
@@ -61,6 +66,8 @@ def run(
       benchfill run --gaps 3
 
       benchfill run --gap 0.53,0.65 --seed 7
+
+      benchfill run --items I.jsonl --responses R.csv
 
       benchfill run --items I.jsonl --responses R.csv --world replay --bank-items B.jsonl --bank-responses BR.csv
     """
@@ -72,17 +79,18 @@ def run(
     from benchfill.memory.runs import run_name_from_seed
     from benchfill.settings import benchfill_home, load_settings
 
-    if world not in {"simulated", "replay"}:
-        raise InputError(f"There is no world {world!r}.", "Use --world simulated or --world replay.")
     nothing_named = gaps is None and gap is None and target is None
     request = GapRequest(
         count=3 if nothing_named else gaps, interval=None if gap is None else _interval(gap), target=target
     )
     flags: dict[str, Any] = {"rounds": rounds, "tolerance": tolerance}
     given = {key: value for key, value in flags.items() if value is not None}
-    settings = load_settings(**({"search": given} if given else {}))
+    settings = load_settings(
+        **({"search": given} if given else {}), **({"allow_http": True} if allow_http else {})
+    )
+    configured = any(True for _ in settings.endpoints())
     inputs = read_inputs(
-        world=world,
+        world=world or ("" if configured else "simulated"),
         items=items,
         responses=responses,
         bank_items=bank_items,
@@ -100,7 +108,7 @@ def run(
         request=request,
         settings=settings,
     )
-    work_on(folder, as_json=as_json)
+    work_on(folder, settings, as_json=as_json)
 
 
 def _interval(text: str) -> tuple[float, float]:

@@ -14,6 +14,7 @@ from benchfill.errors import BenchfillError, InputError
 
 if TYPE_CHECKING:
     from benchfill.memory.runs import RunFolder
+    from benchfill.settings import Settings
 
 __all__ = ["debug_wanted", "main_callback", "run_app", "work_on"]
 
@@ -89,7 +90,7 @@ def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def work_on(folder: RunFolder, *, as_json: bool) -> NoReturn:
+def work_on(folder: RunFolder, today: Settings, *, as_json: bool) -> NoReturn:
     """Drive a run to its end in this terminal, and leave with its exit code."""
     from benchfill.display.run import make_display
     from benchfill.graph.session import run_to_end
@@ -103,7 +104,7 @@ def work_on(folder: RunFolder, *, as_json: bool) -> NoReturn:
             display({"event": event, **fields})
 
         try:
-            summary = asyncio.run(run_to_end(folder, benchfill_home() / "ledger.sqlite", emit))
+            summary = asyncio.run(run_to_end(folder, benchfill_home() / "ledger.sqlite", emit, today=today))
         except Interrupted as stop:
             emit("interrupted", signal=stop.signum, resume=f"benchfill resume {folder.name}")
             code = 128 + stop.signum

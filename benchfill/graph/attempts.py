@@ -32,6 +32,8 @@ class Panel:
         Of the run; goes out only to models that are sent a seed.
     clients
         By name of the model.
+    down
+        Models whose latest call showed that none can succeed, with the reason.
     failed
         Attempts that are known to have failed, by item, model and number: taken as they are, not asked.
     """
@@ -42,6 +44,7 @@ class Panel:
     prompts: PromptBook
     grader: Grader
     failed: Mapping[tuple[str, str, int], AttemptRow] = field(default_factory=dict)
+    down: dict[str, str] = field(default_factory=dict)
 
     async def ask(self, item: Item, model: str, attempt: int) -> AttemptRow:
         """Ask once; a failure of the infrastructure is a missing attempt with its reason.
@@ -63,6 +66,10 @@ class Panel:
             tag=f"respondent/{self.benchmark}/a{attempt}",
             attempt=attempt,
         )
+        if result.down:
+            self.down[model] = result.reason
+        else:
+            self.down.pop(model, None)
         return AttemptRow(
             item=item.id,
             model=model,

@@ -1,66 +1,75 @@
-"""The clients of one run: rewriter, judge and the pool, behind one limit and one ledger."""
+"""The clients of one run: behind one ledger and one meter, with one limit a server."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-from benchfill.memory.ledger import Ledger
-from benchfill.settings import SearchSettings
-from benchfill.tools.client import Endpoint, ModelClient
+from benchfill.endpoint_settings import server_of
+from benchfill.graph.endpoints import Roles
+from benchfill.tools.client import ModelClient
+from benchfill.tools.endpoint import Endpoint
+from benchfill.tools.ledger_transport import CallLedger
 from benchfill.tools.limits import ServerLimit
 from benchfill.tools.meter import Meter
 
-__all__ = ["Models", "open_models"]
+__all__ = ["Models", "open_clients", "open_models"]
 
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """Everything that can be asked."""
+    """Everything that can be asked in a search.
+
+    Parameters
+    ----------
+    respondents
+        By the model's name in the response log.
+    """
 
     rewriter: ModelClient
     judge: ModelClient
     respondents: Mapping[str, ModelClient]
-    limit: ServerLimit
-    ledger: Ledger
+
+    def everyone(self) -> list[ModelClient]:
+        """All clients: rewriter, judge, then the pool by name."""
+        return [self.rewriter, self.judge, *(self.respondents[name] for name in sorted(self.respondents))]
 
     async def close(self) -> None:
-        clients = (self.rewriter, self.judge, *self.respondents.values())
-        await asyncio.gather(*(client.aclose() for client in clients))
-        self.ledger.close()
+        await asyncio.gather(*(client.aclose() for client in self.everyone()))
 
 
-def open_models(
-    base_url: str,
-    *,
-    ledger_name: str,
-    ledger_path: Path,
-    run: str,
-    pool_models: Sequence[str],
-    settings: SearchSettings,
-    meter: Meter,
-) -> Models:
-    """Clients of the embedded endpoint for all roles."""
-    ledger = Ledger(ledger_path)
-    limit = ServerLimit(settings.concurrency)
+def open_models(roles: Roles, *, ledger: CallLedger, run: str, meter: Meter) -> Models:
+    """Clients of all roles of a search."""
 
-    def client(role: str, model: str) -> ModelClient:
-        endpoint = Endpoint(
-            name=model,
-            base_url=base_url,
-            model=model,
-            ledger_name=ledger_name,
-            timeout=settings.timeout,
-            send_seed=True,
-        )
-        return ModelClient(endpoint, ledger=ledger, role=role, run=run, limit=limit, meter=meter)
+    def client(role: str, endpoint: Endpoint) -> ModelClient:
+        return open_clients(role, {role: endpoint}, roles.limits, ledger=ledger, run=run, meter=meter)[role]
 
     return Models(
-        rewriter=client("rewriter", "rewriter"),
-        judge=client("judge", "judge"),
-        respondents={model: client("pool", model) for model in pool_models},
-        limit=limit,
-        ledger=ledger,
+        rewriter=client("rewriter", roles.rewriter),
+        judge=client("judge", roles.judge),
+        respondents=open_clients("pool", roles.pool, roles.limits, ledger=ledger, run=run, meter=meter),
     )
+
+
+def open_clients(
+    role: str,
+    endpoints: Mapping[str, Endpoint],
+    limits: Mapping[str, ServerLimit],
+    *,
+    ledger: CallLedger,
+    run: str,
+    meter: Meter,
+) -> dict[str, ModelClient]:
+    """A client an endpoint, in one role; those of one server share its limit."""
+    return {
+        name: ModelClient(
+            endpoint,
+            ledger=ledger,
+            role=role,
+            run=run,
+            limit=limits[server_of(endpoint.base_url)],
+            meter=meter,
+        )
+        for name, endpoint in endpoints.items()
+    }

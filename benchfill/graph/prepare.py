@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -66,7 +66,7 @@ class Benchmark:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What a run starts from."""
+    """What a run starts from; `world` is empty where the endpoints of the settings are asked."""
 
     world: str
     benchmark: Benchmark
@@ -89,7 +89,7 @@ def read_inputs(
     Parameters
     ----------
     world
-        ``simulated`` or ``replay``.
+        ``simulated`` or ``replay``; empty for the endpoints of the settings.
     min_attempts
         Replay: models with fewer logged attempts on a bank item are left out and named in the notes.
 
@@ -109,6 +109,8 @@ def read_inputs(
             world,
             _benchmark("sample", Path(str(sample / "items.jsonl")), Path(str(sample / "responses.csv"))),
         )
+    if not world:
+        return _inputs_of_endpoints(items, responses, mapping)
     named = {
         "--items": items,
         "--responses": responses,
@@ -123,6 +125,23 @@ def read_inputs(
     benchmark = _benchmark(items.stem, items, responses, mapping)
     bank = _benchmark(bank_items.stem, bank_items, bank_responses, mapping)
     return _replay_inputs(benchmark, bank, min_attempts)
+
+
+def _inputs_of_endpoints(
+    items: Path | None, responses: Path | None, mapping: dict[str, str] | None
+) -> Inputs:
+    if items is None:
+        raise InputError(
+            "The endpoints of benchfill.toml need --items and --responses.",
+            "Name the items of your benchmark, or try the sample: --world simulated.",
+        )
+    if responses is None:
+        raise InputError(
+            "There is no response log: --responses names none.",
+            f"The pool makes one: benchfill answer {items} --attempts 8 --out responses.jsonl",
+            kind="no_log",
+        )
+    return Inputs("", _benchmark(items.stem, items, responses, mapping))
 
 
 def _benchmark(name: str, items: Path, responses: Path, mapping: dict[str, str] | None = None) -> Benchmark:
@@ -258,14 +277,23 @@ def freeze_scale(
     return fit
 
 
-def make_plan(pool: Pool, request: GapRequest, settings: Settings) -> None:
-    """Choose the gaps from the frozen places and keep them."""
+def make_plan(pool: Pool, request: GapRequest, settings: Settings, *, models: Sequence[str]) -> None:
+    """Choose the gaps from the frozen places and keep them.
+
+    Parameters
+    ----------
+    models
+        Those that will be asked: what a gap takes depends on their abilities.
+    """
     row = pool.scale()
     if row is None:
         raise LookupError("the scale is not frozen yet")
     z = original_places(pool)
     scale = Scale(row.name, row.lo, row.hi)
-    pool.save_gaps(plan_gaps(z, request, scale=scale, theta=np.asarray(row.theta), settings=settings.search))
+    theta = np.asarray(
+        [theta for model, theta in zip(row.models, row.theta, strict=True) if model in set(models)]
+    )
+    pool.save_gaps(plan_gaps(z, request, scale=scale, theta=theta, settings=settings.search))
 
 
 def original_places(pool: Pool) -> list[float]:

@@ -43,6 +43,8 @@ class Search:
         A client a model of the pool.
     no_answer
         How a reply without an answer counts.
+    min_models
+        With fewer of the pool left the run pauses.
     failed
         Attempts that are not asked because they are known to have failed.
     landed
@@ -67,6 +69,7 @@ class Search:
     sandbox: Sandbox
     emit: Emit
     no_answer: Literal["missing", "wrong"] = "missing"
+    min_models: int = 6
     failed: Mapping[tuple[str, str, int], AttemptRow] = field(default_factory=dict)
     landed: dict[tuple[str, int], tuple[float, float]] = field(default_factory=dict)
 

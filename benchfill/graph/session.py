@@ -7,7 +7,6 @@ import contextlib
 import dataclasses
 import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,26 +17,37 @@ import benchfill
 from benchfill.calibration.response_log import ResponseLog
 from benchfill.calibration.scale import Scale
 from benchfill.errors import RunPaused
+from benchfill.graph.anchors import check_anchors, refuse_drift
+from benchfill.graph.announce import announce, metered, say_what_is_out_of_reach
 from benchfill.graph.checkpoints import open_checkpoints
-from benchfill.graph.models import open_models
-from benchfill.graph.plan import GapRequest, aim_of
+from benchfill.graph.endpoints import Roles, configured_roles, embedded_roles, with_todays_connections
+from benchfill.graph.models import Models, open_models
+from benchfill.graph.plan import GapRequest
 from benchfill.graph.prepare import SCALE_ID, Benchmark, Inputs, freeze_scale, make_plan, world_config
+from benchfill.graph.probe import check_before_work
 from benchfill.graph.search import Emit, Search
-from benchfill.graph.stopping import Interrupted, Stopping, in_daemon_thread
+from benchfill.graph.spending import budget_of
+from benchfill.graph.stopping import (
+    EMBEDDED_SECONDS,
+    OTHERS_SECONDS,
+    Interrupted,
+    Stopping,
+    in_daemon_thread,
+)
 from benchfill.graph.summary import diagnosis_event, plan_event, summarise
-from benchfill.graph.world_process import WorldProcess, start_world
+from benchfill.graph.world_process import start_world
+from benchfill.memory.ledger import FreshLedger, Ledger
 from benchfill.memory.pool import Pool
-from benchfill.memory.records import RunRow, ScaleRow
+from benchfill.memory.records import RunRow
 from benchfill.memory.runs import RunFolder, find_run, make_run_folder
 from benchfill.prompts.render import PromptBook
-from benchfill.settings import SearchSettings, Settings
+from benchfill.settings import Settings
 from benchfill.tools.grading import Grader
 from benchfill.tools.meter import Meter
 from benchfill.tools.sandbox import Sandbox
+from benchfill.tools.tracing import set_tracing
 
 __all__ = ["create_run", "run_to_end"]
-
-METER_SECONDS = 0.5
 
 
 def create_run(
@@ -45,11 +55,16 @@ def create_run(
 ) -> RunFolder:
     """Make the folder of a new run, with everything in it that the run needs from outside."""
     benchmark = inputs.benchmark
-    config = json.dumps(world_config(inputs, settings), ensure_ascii=False)
+    if inputs.world:
+        config = json.dumps(world_config(inputs, settings), ensure_ascii=False)
+    else:
+        # A pool that does not fit the log, or a key that is not there, is known before anything is written.
+        configured_roles(settings, benchmark.log.models)
     # Prompts of the user's that cannot be used are known now, not after the fit.
     PromptBook(settings.search.prompts)
     with make_run_folder(home, name) as folder:
-        folder.world.write_text(config, encoding="utf-8")
+        if inputs.world:
+            folder.world.write_text(config, encoding="utf-8")
         pool = Pool(folder.memory)
         pool.save_benchmark(
             benchmark.fingerprint,
@@ -72,7 +87,7 @@ def create_run(
     return find_run(home, name)
 
 
-async def run_to_end(folder: RunFolder, ledger: Path, emit: Emit) -> dict[str, Any]:
+async def run_to_end(folder: RunFolder, ledger: Path, emit: Emit, *, today: Settings) -> dict[str, Any]:
     """Bring a run to its end, from wherever it stands.
 
     Parameters
@@ -83,6 +98,9 @@ async def run_to_end(folder: RunFolder, ledger: Path, emit: Emit) -> dict[str, A
         The file of paid calls.
     emit
         Takes the events of the session.
+    today
+        The settings as they are now: where the endpoints of the run are reached is taken from them, everything
+        else from the start of the run.
 
     Returns
     -------
@@ -109,7 +127,7 @@ async def run_to_end(folder: RunFolder, ledger: Path, emit: Emit) -> dict[str, A
         )
         with stopping.listening():
             try:
-                await stopping.unless_stopped(_work(folder, pool, ledger, stopping, emit, started))
+                await stopping.unless_stopped(_work(folder, pool, ledger, today, stopping, emit, started))
             except Interrupted:
                 pool.save_run(dataclasses.replace(pool.run(), status="interrupted"))
                 raise
@@ -124,78 +142,97 @@ async def run_to_end(folder: RunFolder, ledger: Path, emit: Emit) -> dict[str, A
 
 
 async def _work(
-    folder: RunFolder, pool: Pool, ledger: Path, stopping: Stopping, emit: Emit, started: float
+    folder: RunFolder, pool: Pool, paid: Path, today: Settings, stopping: Stopping, emit: Emit, started: float
 ) -> None:
     run = pool.run()
-    settings = Settings.model_validate(dict(run.settings))
-    meter = Meter(on_wait=lambda endpoint, seconds, reason: emit(
-        "waiting", endpoint=endpoint, seconds=seconds, reason=reason
-    ))  # fmt: skip
-    world = await start_world(folder.world, folder.requests)
-    sandbox = Sandbox()
-    models = None
-    try:
-        _announce(pool, run, world, emit)
-        pool.save_run(dataclasses.replace(pool.run(), world_version=world.version))
+    settings = with_todays_connections(Settings.model_validate(dict(run.settings)), today)
+    set_tracing(settings.tracing.enabled)
+    meter = Meter(
+        on_wait=lambda endpoint, seconds, reason: emit(
+            "waiting", endpoint=endpoint, seconds=seconds, reason=reason
+        ),
+    )
+    async with contextlib.AsyncExitStack() as closing:
+        sandbox = Sandbox()
+        closing.callback(sandbox.close)
+        roles = await _who_is_asked(folder, pool, settings, closing)
+        stopping.limits.extend(roles.limits.values())
+        stopping.drain_seconds = EMBEDDED_SECONDS if run.world else OTHERS_SECONDS
+        ledger = Ledger(paid)
+        closing.callback(ledger.close)
+        meter.budget = budget_of(
+            settings.budget,
+            [roles.rewriter, roles.judge, *roles.pool.values()],
+            ledger=ledger,
+            run=run.id,
+            go_on=f"benchfill resume {run.id}",
+        )
+        models = open_models(
+            roles, ledger=FreshLedger(ledger, run.id) if settings.fresh else ledger, run=run.id, meter=meter
+        )
+        closing.push_async_callback(models.close)
+        announce(pool, run, roles, emit)
+        if not run.world:
+            await check_before_work(pool, run, models, settings, emit)
         if pool.scale() is None:
             await _fit(pool, run, emit)
         if not pool.gaps():
-            make_plan(pool, GapRequest(**_request(run.request)), settings)
+            make_plan(pool, GapRequest(**_request(run.request)), settings, models=sorted(roles.pool))
         emit("diagnosis", **diagnosis_event(pool))
         emit("plan", **plan_event(pool))
-        scale = pool.scale()
-        if scale is None:
-            raise LookupError("the scale is not frozen")
-        _say_what_is_out_of_reach(pool, scale, settings.search, emit)
-        models = open_models(
-            world.base_url,
-            ledger_name=world.name,
-            ledger_path=ledger,
-            run=run.id,
-            pool_models=scale.models,
-            settings=settings.search,
-            meter=meter,
-        )
-        stopping.limits.append(models.limit)
-        search = Search(
-            run=run.id,
-            seed=run.seed,
-            settings=settings.search,
-            pool=pool,
-            scale=Scale(scale.name, scale.lo, scale.hi),
-            scale_id=SCALE_ID,
-            models=tuple(scale.models),
-            theta=np.asarray(scale.theta),
-            theta_draws=np.asarray(scale.theta_draws),
-            prompts=PromptBook(settings.search.prompts),
-            rewriter=models.rewriter,
-            judge=models.judge,
-            respondents=models.respondents,
-            grader=Grader(sandbox),
-            sandbox=sandbox,
-            emit=emit,
-        )
-        with _metered(meter, pool, emit, started):
+        search = _search(pool, run, settings, models, sandbox, emit)
+        say_what_is_out_of_reach(search)
+        with metered(meter, pool, emit, started):
+            if not run.world:
+                refuse_drift(search, await check_anchors(search))
             await _drive(folder, search)
         summary = summarise(pool, run.id, meter, elapsed=time.monotonic() - started)
         pool.save_run(dataclasses.replace(pool.run(), status="finished", summary=summary))
-    finally:
-        if models is not None:
-            await models.close()
-        sandbox.close()
-        await world.stop()
 
 
-def _say_what_is_out_of_reach(pool: Pool, scale: ScaleRow, settings: SearchSettings, emit: Emit) -> None:
-    axis = Scale(scale.name, scale.lo, scale.hi)
-    for gap in pool.gaps():
-        aim = aim_of(gap, scale=axis, theta=np.asarray(scale.theta), settings=settings)
-        if gap.status == "open" and aim.tolerance > gap.tolerance:
-            message = (
-                f"gap {gap.gap}: tolerance {gap.tolerance:.4f} is out of reach of {settings.max_attempts} attempts a "
-                f"model; the search aims at {aim.tolerance:.4f} (search.max_attempts allows more)"
-            )
-            emit("stage", name="plan", message=message, fraction=None)
+async def _who_is_asked(
+    folder: RunFolder, pool: Pool, settings: Settings, closing: contextlib.AsyncExitStack
+) -> Roles:
+    """The endpoints of the settings, or the embedded one, which runs until `closing` closes."""
+    run, stored = pool.run(), pool.benchmark()
+    if stored is None:
+        raise LookupError("the benchmark is not in the memory")
+    if not run.world:
+        return configured_roles(settings, stored[2])
+    world = await start_world(folder.world, folder.requests)
+    closing.push_async_callback(world.stop)
+    pool.save_run(dataclasses.replace(run, world_version=world.version))
+    return embedded_roles(world.base_url, world.name, stored[2], settings.search)
+
+
+def _search(
+    pool: Pool, run: RunRow, settings: Settings, models: Models, sandbox: Sandbox, emit: Emit
+) -> Search:
+    """What every node works with: of the frozen scale the models that are asked."""
+    scale = pool.scale()
+    if scale is None:
+        raise LookupError("the scale is not frozen")
+    asked = [place for place, model in enumerate(scale.models) if model in models.respondents]
+    return Search(
+        run=run.id,
+        seed=run.seed,
+        settings=settings.search,
+        pool=pool,
+        scale=Scale(scale.name, scale.lo, scale.hi),
+        scale_id=SCALE_ID,
+        models=tuple(scale.models[place] for place in asked),
+        theta=np.asarray(scale.theta)[asked],
+        theta_draws=np.asarray(scale.theta_draws)[:, asked],
+        prompts=PromptBook(settings.search.prompts),
+        rewriter=models.rewriter,
+        judge=models.judge,
+        respondents=models.respondents,
+        grader=Grader(sandbox),
+        sandbox=sandbox,
+        emit=emit,
+        no_answer=settings.answer.no_answer,
+        min_models=settings.answer.min_models,
+    )
 
 
 def _request(stored: Any) -> dict[str, Any]:
@@ -204,24 +241,6 @@ def _request(stored: Any) -> dict[str, Any]:
     if request.get("interval") is not None:
         request["interval"] = tuple(request["interval"])
     return request
-
-
-def _announce(pool: Pool, run: RunRow, world: WorldProcess, emit: Emit) -> None:
-    benchmark = pool.benchmark()
-    models = [] if benchmark is None else benchmark[2]
-    where = f"{world.world} endpoint, embedded"
-    emit(
-        "run_started",
-        run=run.id,
-        seed=run.seed,
-        world=world.world,
-        version=benchfill.__version__,
-        endpoints=[{"role": role, "model": role, "where": where} for role in ("rewriter", "judge")]
-        + [{"role": "pool", "model": model, "where": where} for model in models],
-        n_items=0 if benchmark is None else len(benchmark[3]),
-        n_models=len(models),
-        resume=f"benchfill resume {run.id}",
-    )
 
 
 async def _fit(pool: Pool, run: RunRow, emit: Emit) -> None:
@@ -242,43 +261,6 @@ async def _fit(pool: Pool, run: RunRow, emit: Emit) -> None:
             loop.call_soon_threadsafe(lambda: emit("stage", name="fit", message=message, fraction=fraction))
 
     await in_daemon_thread(lambda: freeze_scale(pool, benchmark, seed=run.seed, progress=progress))
-
-
-@contextlib.contextmanager
-def _metered(meter: Meter, pool: Pool, emit: Emit, started: float) -> Iterator[None]:
-    """Say what was spent, twice a second."""
-    expected = sum(gap.expected_attempts or 0 for gap in pool.gaps())
-
-    def say() -> None:
-        elapsed = time.monotonic() - started
-        answered = meter.calls + meter.from_ledger
-        # Calls of all roles against attempts expected: rough, and hidden until there is something to go by.
-        # Past the expectation nothing is known of what is left.
-        known = 200 < answered < expected
-        left = (expected - answered) * elapsed / answered if known else None
-        emit(
-            "meter",
-            calls=meter.calls,
-            from_ledger=meter.from_ledger,
-            tokens_in=meter.input_tokens,
-            tokens_out=meter.output_tokens,
-            cost=meter.cost,
-            retries=meter.retries,
-            elapsed=elapsed,
-            eta=left,
-        )
-
-    async def tick() -> None:
-        while True:
-            await asyncio.sleep(METER_SECONDS)
-            say()
-
-    task = asyncio.get_running_loop().create_task(tick())
-    try:
-        yield
-    finally:
-        task.cancel()
-        say()
 
 
 async def _drive(folder: RunFolder, search: Search) -> None:

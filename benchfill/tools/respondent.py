@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from benchfill.errors import CallFailed
+from benchfill.errors import CallFailed, EndpointDown
 from benchfill.item import Item
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ class Attempt:
         comparison could not be made), ``refusal``, ``content_filter``, or the reason of the failed call.
     extracted
         The answer as it was read, None where there was none.
+    down
+        Whether no call to this model can succeed any more.
     """
 
     model: str
@@ -36,6 +38,7 @@ class Attempt:
     outcome: Literal["correct", "wrong", "missing"]
     reason: str
     extracted: str | None
+    down: bool = False
 
 
 async def ask_respondent(
@@ -72,7 +75,7 @@ async def ask_respondent(
     try:
         reply = await client.ask(messages, seed=seed, tag=tag)
     except CallFailed as error:
-        return missing(error.reason)
+        return Attempt(model, attempt, "missing", error.reason, None, isinstance(error, EndpointDown))
     if reply.finish_reason == "length":
         # What was written so far may hold a number, but not the answer the model was going to give.
         return missing("no_answer")
