@@ -18,6 +18,7 @@ from benchfill.errors import RunPaused
 from benchfill.graph.attempts import Panel, counted_as
 from benchfill.graph.endpoints import configured_pool, embedded_roles
 from benchfill.graph.models import open_clients
+from benchfill.graph.probe import find_faults, refuse_faults
 from benchfill.graph.spending import Asked, budget_of
 from benchfill.graph.stopping import Stopping
 from benchfill.graph.world_process import start_world
@@ -152,6 +153,8 @@ async def _work(
                     Grader(sandbox),
                 )
                 try:
+                    if settings.pool:
+                        refuse_faults(await find_faults(list(clients.values())), go_on=request.go_on)
                     return await ask_all(panel, request.items, request.attempts, on_row=on_row)
                 finally:
                     await asyncio.gather(*(client.aclose() for client in clients.values()))
