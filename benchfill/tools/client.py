@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import itertools
 import math
-import os
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from benchfill.errors import BenchfillError, CallFailed, EndpointDown, RetryableCall
+from benchfill.tools.breaker import Breaker
 from benchfill.tools.endpoint import Endpoint
 from benchfill.tools.meter import Meter
-from benchfill.tools.reply_body import ToolCall, read_reply
+from benchfill.tools.reply_body import PartRefused, ReplyBody, ToolCall, read_reply
+from benchfill.tools.tool_modes import Mode, response_format, written_out
+from benchfill.tools.tracing import apply_tracing
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from benchfill.tools.ledger_transport import CallLedger
+    from benchfill.tools.limits import ServerLimit
 
-__all__ = ["Endpoint", "Message", "ModelClient", "Reply", "ToolCall", "derive_seed", "switch_tracing_off"]
+__all__ = ["Endpoint", "Message", "ModelClient", "Reply", "ToolCall", "derive_seed"]
 
 # OpenAI chat message: role, content, tool_calls, tool_call_id.
 Message = dict[str, Any]
@@ -31,6 +32,7 @@ FIRST_WAIT = 0.5
 LONGEST_WAIT = 30.0
 # A generation that takes longer than the limit will do so again, and every try of it may be billed.
 TIMEOUT_TRIES = 3
+CHARACTERS_A_TOKEN = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,9 @@ class Reply:
         0 when the server reported no usage.
     from_ledger, key
         Whether the reply was paid for earlier, and its key in the ledger.
+    context_cut
+        Whether the server seems to have cut the prompt to its context without a word: then it answers to something
+        else than what was asked.
     """
 
     content: str
@@ -60,6 +65,7 @@ class Reply:
     output_tokens: int
     from_ledger: bool
     key: str
+    context_cut: bool = False
 
 
 class ModelClient:
@@ -70,8 +76,10 @@ class ModelClient:
     ledger
         Where paid replies are kept and found again.
     limit
-        Bounds the calls in flight at the endpoint; shared by all clients of it. A call that waits for its
-        next try keeps its place, so that a struggling server is asked less.
+        Limits of the server, shared by all clients of it. A call that waits for its next try keeps its place, so
+        that a struggling server is asked less.
+    breaker
+        Of the endpoint, when several clients share it.
     """
 
     def __init__(
@@ -81,8 +89,9 @@ class ModelClient:
         ledger: CallLedger,
         role: str,
         run: str,
-        limit: asyncio.Semaphore,
+        limit: ServerLimit,
         meter: Meter,
+        breaker: Breaker | None = None,
     ) -> None:
         # Imported here: together they take seconds, and commands without models need neither.
         import httpx2
@@ -91,13 +100,22 @@ class ModelClient:
         from benchfill.tools.ledger_transport import LedgerTransport
         from benchfill.tools.wire import inner_transport
 
-        switch_tracing_off()
+        apply_tracing()
         self.endpoint = endpoint
         self.role = role
+        self.mode: Mode = "tools" if endpoint.tool_mode == "auto" else endpoint.tool_mode
+        self._named = {endpoint.model}
         self._limit = limit
         self._meter = meter
         self._transport = LedgerTransport(
-            inner_transport(endpoint), endpoint=endpoint, ledger=ledger, meter=meter, role=role, run=run
+            inner_transport(endpoint),
+            endpoint=endpoint,
+            ledger=ledger,
+            limit=limit,
+            meter=meter,
+            role=role,
+            run=run,
+            breaker=breaker or Breaker(patience=endpoint.max_wait),
         )
         self._http = httpx2.AsyncClient(transport=self._transport, timeout=endpoint.timeout)
 
@@ -130,6 +148,7 @@ class ModelClient:
         tool_choice: str | None = None,
         seed: int,
         tag: str,
+        mode: Mode | None = None,
     ) -> Reply:
         """Ask, or take the reply that was paid for earlier.
 
@@ -143,6 +162,8 @@ class ModelClient:
             Seed of this call, see :func:`derive_seed`.
         tag
             Sample tag: a deliberate re-ask of the same messages has another one.
+        mode
+            How calls are asked for, when not as the endpoint is set to.
 
         Raises
         ------
@@ -151,23 +172,36 @@ class ModelClient:
         EndpointDown
             No call to this endpoint can succeed.
         """
-        options = self._options(tuple(tools), tool_choice)
+        mode = mode or self.mode
+        options: dict[str, Any] = {}
+        if mode == "tools" or not tools:
+            options = self._options(tuple(tools), tool_choice)
+        else:
+            messages = written_out(messages, tools, tool_choice)
+            if mode == "json_schema":
+                options = {"response_format": response_format(tools, tool_choice)}
         if self.endpoint.send_seed:
             options = {**options, "seed": seed}
-        waited = 0.0
+        waited, tries = 0.0, 1
         async with self._limit:
-            for tries in itertools.count(1):
+            while True:
                 try:
                     return await self._try(messages, options, tag, tries)
+                except PartRefused:
+                    # The next try goes out changed; when there is nothing left to change, the call has failed.
+                    wait = 0.0
+                    tries += 1
                 except RetryableCall as error:
                     wait = _wait(tries, error.after, seed, tag)
+                    # A call that was held back has not been tried.
+                    rests = error.reason == "circuit_open"
                     most = min(self.endpoint.tries, TIMEOUT_TRIES if error.reason == "timeout" else math.inf)
-                    if tries >= most or waited + wait > self.endpoint.max_wait:
+                    if (tries >= most and not rests) or waited + wait > self.endpoint.max_wait:
                         raise _given_up(error, tries) from None
                     self._meter.waiting(self.endpoint.name, wait, error.reason)
+                    tries += not rests
                 await asyncio.sleep(wait)
                 waited += wait
-        raise AssertionError
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -176,6 +210,13 @@ class ModelClient:
     async def _try(self, messages: Sequence[Message], options: dict[str, Any], tag: str, tries: int) -> Reply:
         from benchfill.tools.ledger_transport import EXCHANGE_HEADER, Exchange
 
+        thoughts = {
+            place: message["reasoning_content"]
+            for place, message in enumerate(messages)
+            if message.get("reasoning_content")
+        }
+        if thoughts:
+            options = {**options, "reasoning": thoughts}
         exchange = Exchange(tag=tag, tries=tries)
         number = self._transport.open(exchange)
         try:
@@ -192,6 +233,7 @@ class ModelClient:
         if exchange.body is None:
             raise BenchfillError(f"{self.endpoint.name}: the call never reached the transport.")
         body = read_reply(exchange.body)
+        self._notice_model(body.model)
         return Reply(
             content=body.content,
             tool_calls=body.tool_calls,
@@ -202,7 +244,17 @@ class ModelClient:
             output_tokens=body.output_tokens or 0,
             from_ledger=exchange.from_ledger,
             key=exchange.key,
+            context_cut=_context_cut(messages, body),
         )
+
+    def _notice_model(self, name: str) -> None:
+        """Say once when a server answers under another name than a version of the model that was asked for."""
+        asked, given = self.endpoint.model.lower(), name.lower()
+        if given and name not in self._named and asked not in given and given not in asked:
+            self._named.add(name)
+            self._meter.notice(
+                self.endpoint.name, f"asked for {self.endpoint.model}, it answers as {name[:100]}"
+            )
 
     def _options(self, tools: tuple[type[BaseModel], ...], tool_choice: str | None) -> dict[str, Any]:
         """Keyword arguments of a call with these tools, bound once per set of tools."""
@@ -222,6 +274,15 @@ class ModelClient:
         if self.endpoint.max_tokens is not None and not self._is_openai():
             body["max_tokens"] = self.endpoint.max_tokens
         return body
+
+
+def _context_cut(messages: Sequence[Message], body: ReplyBody) -> bool:
+    """Whether a reply ends exactly at a usual size of a context and read far fewer tokens than were sent."""
+    total = (body.input_tokens or 0) + (body.output_tokens or 0)
+    usual = total >= 2048 and total & (total - 1) == 0
+    # English takes about four characters a token, other scripts fewer: six are beyond doubt.
+    sent = sum(len(str(message.get("content") or "")) for message in messages)
+    return usual and sent > CHARACTERS_A_TOKEN * (body.input_tokens or 0)
 
 
 def _wait(tries: int, after: float | None, seed: int, tag: str) -> float:
@@ -255,16 +316,4 @@ def derive_seed(run_seed: int, role: str, item: str, model: str, attempt: int) -
     return int.from_bytes(digest[:5], "big") << 12 | attempt
 
 
-def switch_tracing_off() -> None:
-    """Let no tracing variable of the user's shell send the texts of this process or its children anywhere."""
-    for name in list(os.environ):
-        if name.startswith(("LANGSMITH_", "LANGCHAIN_")):
-            del os.environ[name]
-    # Where langsmith is loaded already it may have read them.
-    if "langsmith" in sys.modules:
-        import langsmith
-
-        langsmith.configure(enabled=False)
-
-
-switch_tracing_off()
+apply_tracing()

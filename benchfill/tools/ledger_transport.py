@@ -19,10 +19,13 @@ import httpx2
 
 from benchfill.call import StoredCall, StoredReply
 from benchfill.errors import BenchfillError, CallFailed, RetryableCall
+from benchfill.tools.adjust import Adjustments
+from benchfill.tools.breaker import Breaker
 from benchfill.tools.budget import Reservation
 from benchfill.tools.endpoint import Endpoint
+from benchfill.tools.limits import ServerLimit
 from benchfill.tools.meter import Meter
-from benchfill.tools.reply_body import fault_of, reported_usage
+from benchfill.tools.reply_body import PartRefused, fault_of, reported_usage
 
 __all__ = ["EXCHANGE_HEADER", "CallLedger", "Exchange", "LedgerTransport", "call_key"]
 
@@ -64,6 +67,8 @@ class Exchange:
         Filled in: the raw body of a usable reply.
     from_ledger
         Filled in: whether it was served without asking.
+    taken
+        Filled in: tokens that the try took.
     error
         Filled in: why there is no usable reply, sorted into what the caller may do.
     """
@@ -73,6 +78,7 @@ class Exchange:
     key: str = ""
     body: bytes | None = None
     from_ledger: bool = False
+    taken: int = 0
     error: BenchfillError | None = None
 
 
@@ -87,8 +93,12 @@ class LedgerTransport(httpx2.AsyncBaseTransport):
         Where, and under which name and key it is kept.
     ledger
         Where usable replies are looked up and committed.
+    limit
+        What is sent passes it; ledger hits do not.
     meter
         Counts what is sent.
+    breaker
+        Holds back what would be sent to an endpoint that only fails; one of its own when None.
     """
 
     def __init__(
@@ -97,13 +107,18 @@ class LedgerTransport(httpx2.AsyncBaseTransport):
         *,
         endpoint: Endpoint,
         ledger: CallLedger,
+        limit: ServerLimit,
         meter: Meter,
         role: str,
         run: str,
+        breaker: Breaker | None = None,
     ) -> None:
         self._inner = inner
+        self._breaker = breaker or Breaker()
+        self._adjustments = Adjustments(send_reasoning=endpoint.send_reasoning)
         self._endpoint = endpoint
         self._ledger = ledger
+        self._limit = limit
         self._meter = meter
         self._role, self._run = role, run
         self._place = endpoint.place
@@ -141,12 +156,7 @@ class LedgerTransport(httpx2.AsyncBaseTransport):
         exchange.key = call_key(request.method, self._place, path, body, exchange.tag)
         stored = self._ledger.look_up(exchange.key)
         if stored is None:
-            self._strip(request)
-            reserved = await self._meter.budget.reserve(self._endpoint, len(body))
-            try:
-                stored = await self._send(request, body, exchange, reserved)
-            finally:
-                self._meter.budget.release(reserved)
+            stored = await self._ask(request, body, exchange)
         else:
             self._meter.from_ledger += 1
             exchange.from_ledger = True
@@ -154,9 +164,57 @@ class LedgerTransport(httpx2.AsyncBaseTransport):
         headers = {"content-type": stored.content_type}
         return httpx2.Response(stored.status, headers=headers, content=stored.response, request=request)
 
-    def _strip(self, request: httpx2.Request) -> None:
-        sent = SENT_HEADERS | {b"authorization"} if self._secret else SENT_HEADERS
-        request.headers = httpx2.Headers([pair for pair in request.headers.raw if pair[0].lower() in sent])
+    async def _ask(self, request: httpx2.Request, body: bytes, exchange: Exchange) -> StoredReply:
+        """Send what was meant, as the server wants it, unless the endpoint rests."""
+        sent = self._adjustments.apply(body)
+        first, trial, ended = exchange.tries == 1, self._breaker.admit(self._endpoint.name), False
+        try:
+            stored = await self._pass(self._outgoing(request, body, sent), sent, exchange)
+            self._breaker.report(None, first=first, trial=trial)
+            ended = True
+        except CallFailed as fault:
+            self._breaker.report(fault, first=first, trial=trial)
+            ended = True
+            if isinstance(fault, PartRefused):
+                self._learn(fault, body, sent)
+            raise
+        finally:
+            if not ended:
+                self._breaker.withdraw(trial=trial)
+        return stored
+
+    async def _pass(self, request: httpx2.Request, body: bytes, exchange: Exchange) -> StoredReply:
+        """Send within the budget and the limits of the server."""
+        reserved = await self._meter.budget.reserve(self._endpoint, len(body))
+        try:
+            async with self._limit.sending(reserved.charge.tokens, on_wait=self._say_wait) as passage:
+                try:
+                    return await self._send(request, body, exchange, reserved)
+                finally:
+                    self._limit.settle(passage, exchange.taken)
+        finally:
+            self._meter.budget.release(reserved)
+
+    def _learn(self, fault: PartRefused, body: bytes, sent: bytes) -> None:
+        """Leave out what the server refuses from now on; where that changes nothing the call has failed."""
+        if self._adjustments.learn(fault.change):
+            self._meter.notice(self._endpoint.name, f"goes on without what it refuses ({fault.change})")
+        if self._adjustments.apply(body) == sent:
+            raise CallFailed(fault.message, fault.reason) from None
+
+    def _say_wait(self, seconds: float) -> None:
+        self._meter.waiting(self._endpoint.name, seconds, "limit_a_minute")
+
+    def _outgoing(self, request: httpx2.Request, body: bytes, sent: bytes) -> httpx2.Request:
+        """The request with the body it is to have, and without what the server is not told."""
+        names = SENT_HEADERS | {b"authorization"} if self._secret else SENT_HEADERS
+        if sent != body:
+            names = names - {b"content-length"}
+        headers = httpx2.Headers([pair for pair in request.headers.raw if pair[0].lower() in names])
+        if sent == body:
+            request.headers = headers
+            return request
+        return httpx2.Request(request.method, request.url, headers=headers, content=sent)
 
     async def _send(
         self, request: httpx2.Request, body: bytes, exchange: Exchange, reserved: Reservation
@@ -217,6 +275,7 @@ class LedgerTransport(httpx2.AsyncBaseTransport):
         # An error status without usage is not billed; a lost reply may be.
         sent = fault != "unreachable" and (not fault or not reply[2])
         charge = self._meter.budget.settle(reserved, tokens, sent=sent)
+        exchange.taken = charge.tokens
         self._meter.count_call(tries=exchange.tries, failed=bool(fault), tokens=tokens, price=price)
         call = StoredCall(
             key=exchange.key,

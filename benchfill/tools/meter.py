@@ -32,6 +32,8 @@ class Meter:
         How many of ``calls`` have no price, and no reported usage.
     on_wait
         Told (endpoint, seconds, reason) before every wait between two tries.
+    on_notice
+        Told (endpoint, what) of something about an endpoint that its user should know.
     budget
         What may be spent; asked before every request, unlimited as a rule.
     """
@@ -46,6 +48,7 @@ class Meter:
     unpriced: int = 0
     unmetered: int = 0
     on_wait: Callable[[str, float, str], None] | None = None
+    on_notice: Callable[[str, str], None] | None = None
     budget: Budget = field(default_factory=Budget)
 
     def count_call(
@@ -67,3 +70,8 @@ class Meter:
         """Say that a call waits before its next try."""
         if self.on_wait is not None:
             self.on_wait(endpoint, seconds, reason)
+
+    def notice(self, endpoint: str, what: str) -> None:
+        """Say something about an endpoint, e.g. that it refuses a parameter that was set."""
+        if self.on_notice is not None:
+            self.on_notice(endpoint, what)

@@ -97,7 +97,7 @@ class _Whole:
             call["function"]["arguments"] += arguments
 
     def completion(self) -> dict[str, Any]:
-        message = {"role": "assistant", "content": self._texts.get("content"), **self._texts}
+        message: dict[str, Any] = {"role": "assistant", "content": self._texts.get("content"), **self._texts}
         if self._calls:
             message["tool_calls"] = self._calls
         choice = {"index": 0, "message": message, "finish_reason": self.finish}

@@ -21,6 +21,7 @@ from benchfill.memory.ledger import Ledger
 from benchfill.tools import wire
 from benchfill.tools.client import Endpoint, ModelClient, Reply
 from benchfill.tools.ledger_transport import EXCHANGE_HEADER, Exchange, LedgerTransport, call_key
+from benchfill.tools.limits import ServerLimit
 from benchfill.tools.meter import Meter
 from benchfill.tools.wire import inner_transport
 from tests.tools.fake_endpoint import Request, Response, completion, serving
@@ -47,7 +48,7 @@ def client(
 ) -> ModelClient:
     endpoint = Endpoint("e", url, options.pop("model", "m"), **options)
     return ModelClient(
-        endpoint, ledger=ledger, role="r", run=run, limit=asyncio.Semaphore(16), meter=meter or Meter()
+        endpoint, ledger=ledger, role="r", run=run, limit=ServerLimit(16), meter=meter or Meter()
     )
 
 
@@ -167,7 +168,9 @@ async def test_the_reply_that_was_committed_first_is_the_one_that_counts(ledger:
 async def test_the_exchange_carries_what_is_wrong_past_a_client_that_wraps_it(ledger: Ledger) -> None:
     refused = httpx2.MockTransport(lambda request: httpx2.Response(400, json={"error": {"code": "no_more"}}))
     endpoint = Endpoint("e", "http://127.0.0.1:1/v1", "m")
-    transport = LedgerTransport(refused, endpoint=endpoint, ledger=ledger, meter=Meter(), role="r", run="r")
+    transport = LedgerTransport(
+        refused, endpoint=endpoint, ledger=ledger, limit=ServerLimit(1), meter=Meter(), role="r", run="r"
+    )
     exchange = Exchange("t")
     headers = {EXCHANGE_HEADER: transport.open(exchange)}
     with pytest.raises(CallFailed) as caught:
@@ -196,6 +199,7 @@ import asyncio, os, signal, sys
 from pathlib import Path
 from benchfill.memory.ledger import Ledger
 from benchfill.tools.client import Endpoint, Meter, ModelClient
+from benchfill.tools.limits import ServerLimit
 
 url, path, tags, die_at = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
 
@@ -208,7 +212,7 @@ class Dying(Ledger):
 
 async def main():
     asked = ModelClient(Endpoint("e", url, "m"), ledger=Dying(path), role="r", run="r",
-                        limit=asyncio.Semaphore(1), meter=Meter())
+                        limit=ServerLimit(1), meter=Meter())
     for n in range(tags):
         reply = await asked.ask([{"role": "user", "content": "7 x 6?"}], seed=1, tag=f"t{n}")
         print(n, reply.content, reply.from_ledger, flush=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +10,7 @@ from benchfill.item import Item
 from benchfill.tools.client import Endpoint, ModelClient
 from benchfill.tools.grading import Grader
 from benchfill.tools.judge import judge
+from benchfill.tools.limits import ServerLimit
 from benchfill.tools.meter import Meter
 from benchfill.tools.respondent import ask_respondent
 from benchfill.tools.rewriter import rewrite
@@ -47,7 +47,7 @@ def client_of(url: str) -> ModelClient:
         ledger=NoLedger(),
         role="test",
         run="r",
-        limit=asyncio.Semaphore(4),
+        limit=ServerLimit(4),
         meter=Meter(),
     )
 
