@@ -42,7 +42,8 @@ def grade(
     """Grade responses against references, one JSON line a case: id, verdict, extracted, reason.
 
     Verdicts: correct, wrong, no_answer (finished or cut without an answer), ungraded (nobody can tell; missing).
-    A case may also give tolerance, finish_reason and shown_order (place i showed option shown_order[i]).
+    A case may also give tolerance, finish_reason and shown_order (place i showed option shown_order[i]);
+    instruction_id_list and kwargs stand for a reference.
     Settings come from [grading] of benchfill.toml; --set overrides them.
 
     Examples:
@@ -116,10 +117,15 @@ def _print(item: Item, grade: Grade) -> None:
 
 
 def _read_cases(path: Path) -> list[tuple[Item, str, str]]:
+    from benchfill.logs.constraints import constraint_key
     from benchfill.logs.json_records import read_json_records
     from benchfill.logs.text import read_text
     from benchfill.tools.grading.cases import read_case
 
-    return [
-        read_case(record, str(path), line) for line, record in read_json_records(read_text(path), str(path))
-    ]
+    cases = []
+    for line, record in read_json_records(read_text(path), str(path)):
+        constraints = constraint_key(record)
+        if constraints and "reference" not in record:
+            record = {**record, "reference": constraints, "answer_type": "instructions"}
+        cases.append(read_case(record, str(path), line))
+    return cases

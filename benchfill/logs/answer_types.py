@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from benchfill.item import AnswerType
+from benchfill.logs.constraints import is_constraint_key
 
 __all__ = ["infer_answer_type"]
 
@@ -40,7 +41,8 @@ def infer_answer_type(answer: str, *, choices: bool) -> AnswerType:
     AnswerType
         ``mcq`` with options; ``numeric`` for one number (sign, thousands commas, decimals, exponent, a dollar
         sign); ``base`` for digits with a subscript base; ``expr`` for other LaTeX and for a formula of
-        numbers, single letters and known functions with an operator, comma or bracket; otherwise ``text``.
+        numbers, single letters and known functions with an operator, comma or bracket; ``instructions`` for
+        constraints as JSON; otherwise ``text``.
     """
     key = answer.strip()
     bare = _DRESSING.sub("", key)
@@ -48,6 +50,8 @@ def infer_answer_type(answer: str, *, choices: bool) -> AnswerType:
         return "mcq"
     if any(character.isdigit() for character in bare) and _NUMBER.fullmatch(bare):
         return "numeric"
+    if is_constraint_key(key):
+        return "instructions"
     if _BASE.fullmatch(bare):
         return "base"
     if _PLAIN_TEXT.fullmatch(key) or _DATE.fullmatch(key):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,9 +13,10 @@ import numpy as np
 
 from benchfill.calibration.response_log import ResponseLog
 from benchfill.errors import InputError
-from benchfill.item import ANSWER_TYPES, AnswerType, Item
+from benchfill.item import ANSWER_TYPES, Item, custom_types, is_built_in
 from benchfill.logs.answer_types import infer_answer_type
 from benchfill.logs.choices import KeyFault, Options, read_options
+from benchfill.logs.constraints import with_constraints
 from benchfill.logs.item_fields import Picker
 from benchfill.logs.json_records import JsonNumber, plain_value, read_json_records
 from benchfill.logs.text import Faults, listing, near_duplicate_note, read_text, repair_escapes
@@ -38,6 +40,8 @@ def read_items(path: Path | str, *, mapping: Mapping[str, str] | None = None) ->
     path
         Objects with ``id | item_id | item``, ``question``, ``answer`` (or ``answerKey``) and, optionally,
         ``solution``, ``choices``, ``answer_type``, ``tolerance``. Other fields are carried along in ``extra``.
+        ``instruction_id_list`` and ``kwargs`` stand for an answer of the type ``instructions``; beside them
+        ``prompt`` and ``key`` are question and id.
     mapping
         Field of an item to the name in the file, dots for nested objects, e.g. ``{"question": "doc.problem"}``.
 
@@ -59,8 +63,9 @@ def read_items(path: Path | str, *, mapping: Mapping[str, str] | None = None) ->
     reader = _ItemReader(picker, faults)
     places: dict[str, tuple[int, Item]] = {}
     repeated: list[str] = []
+    mapped = frozenset((mapping or {}).values())
     for line, record in records:
-        item = reader.read(line, record)
+        item = reader.read(line, with_constraints(record, mapped))
         if item is None:
             continue
         first = places.setdefault(item.id, (line, item))
@@ -142,10 +147,13 @@ class _ItemReader:
             extra=plain_value(extra),
         )
 
-    def _key(self, name: str, fields: dict[str, Any], options: Options | None) -> tuple[AnswerType, str]:
+    def _key(self, name: str, fields: dict[str, Any], options: Options | None) -> tuple[str, str]:
         stated, key = fields.get("answer_type"), fields["answer"]
-        if stated is not None and stated not in ANSWER_TYPES:
-            raise KeyFault("bad_field", f"answer_type {str(stated)!r} is none of {', '.join(ANSWER_TYPES)}")
+        if stated is not None and not (is_built_in(stated) or stated in custom_types()):
+            known = ", ".join((*ANSWER_TYPES, *custom_types()))
+            raise KeyFault("bad_field", f"answer_type {str(stated)!r} is none of {known}")
+        if stated == "instructions" and isinstance(key, dict):
+            key = json.dumps(plain_value(key), ensure_ascii=False)
         if options is None:
             if stated in ("mcq", "mcq-multi"):
                 raise KeyFault("bad_field", f"answer_type {stated} without choices")

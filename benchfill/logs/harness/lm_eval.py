@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from benchfill.errors import InputError
+from benchfill.logs.constraints import constraint_key
 from benchfill.logs.harness.item_texts import first_text
 from benchfill.logs.harness.record import ItemText, LogRecord, ReadContext, fingerprint
 from benchfill.logs.harness.source import Source, as_object
@@ -84,7 +85,8 @@ class LmEval:
 def _scores(row: Mapping[str, Any]) -> dict[str, Any]:
     named = row.get("metrics")
     if isinstance(named, list):
-        return {str(name): row.get(str(name)) for name in named}
+        # A list holds scores of parts of a response (a constraint each), which are no score of it.
+        return {str(name): row.get(str(name)) for name in named if not isinstance(row.get(str(name)), list)}
     return {
         name: value
         for name, value in row.items()
@@ -93,7 +95,9 @@ def _scores(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _text(row: Mapping[str, Any]) -> ItemText:
-    doc, target = as_object(row.get("doc")), row.get("target")
+    doc = as_object(row.get("doc"))
+    # Tasks of instruction following have no target: what is checked stands in the document.
+    target = constraint_key(doc) or row.get("target")
     question, shown = first_text(doc, _QUESTIONS), False
     if not question:
         question, shown = _prompt(row.get("arguments")), True

@@ -56,12 +56,14 @@ class ItemFileFormat:
 
     def detect(self, source: Source) -> bool:
         first = source.first
+        if first is None or "correct" in first:
+            return False
+        if {"prompt", "instruction_id_list", "kwargs"} <= set(first):
+            return True
         return (
-            first is not None
-            and bool({"id", "item_id", "item"} & set(first))
+            bool({"id", "item_id", "item"} & set(first))
             and "question" in first
             and bool({"answer", "answerKey"} & set(first))
-            and "correct" not in first
         )
 
     def read(self, source: Source, context: ReadContext) -> Iterator[LogRecord]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchfill.errors import InputError
-from benchfill.item import ANSWER_TYPES, Item
+from benchfill.item import ANSWER_TYPES, Item, custom_types, is_built_in
 from benchfill.tools.grading.kinds import infer_answer_type
 from benchfill.tools.grading.shuffle import shown_item
 
@@ -47,8 +47,9 @@ def read_case(record: Mapping[str, Any], path: str, line: int) -> tuple[Item, st
     if not keys or any(isinstance(reference, dict | list) for reference in references):
         raise fail("reference is neither an answer nor a list of answers.")
     answer_type = record.get("answer_type") or infer_answer_type(keys[0], choices)
-    if answer_type not in ANSWER_TYPES:
-        raise fail(f"there is no answer type {answer_type!r} ({', '.join(ANSWER_TYPES)}).")
+    if not is_built_in(answer_type) and answer_type not in custom_types():
+        known = ", ".join((*ANSWER_TYPES, *custom_types()))
+        raise fail(f"there is no answer type {answer_type!r} ({known}).")
     several = answer_type == "mcq-multi"
     item = Item(
         id=str(record.get("id", line)),
