@@ -95,13 +95,13 @@ class DrawnWorld:
         sd = 1 / np.sqrt(self.calibration * np.mean(chance * (1 - chance), axis=1))
         theta = self.ability + rng.normal(0, sd)
         draws = theta + rng.normal(0, 1, (DRAWS, models)) * sd
-        self.frozen = Frozen(
-            self.scale, theta - theta.mean(), draws - draws.mean(axis=1, keepdims=True)
-        )
+        self.frozen = Frozen(self.scale, theta - theta.mean(), draws - draws.mean(axis=1, keepdims=True))
         middle = rng.uniform(0.3, 0.7)
         self.lo, self.hi = middle - self.gap_width / 2, middle + self.gap_width / 2
         self.target = middle
-        places = np.concatenate([rng.uniform(0, self.lo, 20), rng.uniform(self.hi, 1, 20), [self.lo, self.hi]])
+        places = np.concatenate(
+            [rng.uniform(0, self.lo, 20), rng.uniform(self.hi, 1, 20), [self.lo, self.hi]]
+        )
         self.originals = {f"o{n:02d}": float(z) for n, z in enumerate(places)}
         self.items: dict[str, tuple[float, Floats]] = {}
 
@@ -149,4 +149,3 @@ MISSPECIFIED: dict[str, Rewriter] = {
     "half copies": Rewriter(copies=0.5),
     "never within 0.04": Rewriter(near=0.02, never=0.04),
 }
-

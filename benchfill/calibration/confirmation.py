@@ -26,7 +26,9 @@ __all__ = ["Confirmation", "confirm", "confirmation_attempts", "further_attempts
 # Standard deviations of the fresh estimate that a candidate on target may lie off, beyond the tolerance.
 SURPRISE = 2.0
 # Chance of lying within the tolerance, all attempts pooled, below which further attempts are better spent elsewhere.
-WORTH_ASKING_ON = 0.3
+WORTH_ASKING_ON = 0.5
+# Fresh attempts at most, in units of those planned.
+FURTHER = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +54,21 @@ class Confirmation:
     pooled: ItemPosterior
     expected_deviation: float
 
-    def settled(self, *, asked: int, most: int, dry: bool) -> Confirmation:
-        """What stands when no more can be asked: not refused is confirmed, at the deviation that is claimed.
+    def settled(self, *, asked: int, planned: int, dry: bool, settling: bool) -> Confirmation:
+        """What stands when asking on no longer pays.
 
         Parameters
         ----------
-        asked, most
-            Fresh attempts of every model so far, and at most.
+        asked, planned
+            Fresh attempts of every model so far, and as first planned: after twice as many it is not worth more.
         dry
-            Whether most of the models no longer answer.
+            Whether most of the models no longer answer: then not refused is confirmed, at the deviation claimed.
+        settling
+            Whether this is the best that is left: the same.
         """
-        if self.verdict == "unsettled" and (dry or asked >= most):
-            return replace(self, verdict="confirmed")
-        return self
+        if self.verdict != "unsettled" or not (dry or asked >= FURTHER * planned):
+            return self
+        return replace(self, verdict="confirmed" if dry or settling else "refused")
 
 
 def confirmation_attempts(theta: ArrayLike, target: float, scale: Scale, tolerance: float) -> int:
@@ -84,9 +88,9 @@ def confirmation_attempts(theta: ArrayLike, target: float, scale: Scale, toleran
     return max(1, math.ceil(together / np.size(theta)))
 
 
-def further_attempts(fresh: int, most: int) -> int:
-    """Of every model, once ``fresh`` ones have neither confirmed nor refused: half as many, ``most`` in all."""
-    return max(1, min(fresh // 2, most - fresh))
+def further_attempts(planned: int) -> int:
+    """Of every model, as long as the fresh ones have neither confirmed nor refused: half of those planned."""
+    return max(1, planned // 2)
 
 
 def confirm(

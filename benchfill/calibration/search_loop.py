@@ -286,7 +286,7 @@ class _Search:
 
     def _confirm(self, name: str, tolerance: float) -> Confirmation:
         each, frozen = self.all[name], self.frozen
-        block = confirmation_attempts(frozen.theta, self.gap.target, frozen.scale, tolerance)
+        block = planned = confirmation_attempts(frozen.theta, self.gap.target, frozen.scale, tolerance)
         correct, answered = np.zeros_like(each.correct), np.zeros_like(each.answered)
         asked = 0
         while True:
@@ -303,11 +303,12 @@ class _Search:
                 guessing=each.guessing,
             )
             self.fresh += int(known.sum())
-            settled = found.settled(asked=asked, most=self.rules.max_attempts, dry=each.dry)
+            settling = tolerance > self.gap.tolerance
+            settled = found.settled(asked=asked, planned=planned, dry=each.dry, settling=settling)
             if settled.verdict != "unsettled":
                 self._look(each)
                 return settled
-            block = further_attempts(asked, self.rules.max_attempts)
+            block = further_attempts(planned)
 
     def _outcome(self, name: str | None, confirmation: Confirmation | None) -> Outcome:
         claimed: float | None = None

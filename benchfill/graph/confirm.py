@@ -13,6 +13,7 @@ from benchfill.calibration.confirmation import (
 )
 from benchfill.calibration.confirmation import confirm as judge_by_fresh
 from benchfill.graph.measuring import count, estimate_of, item_of, prior_of, still_answered
+from benchfill.graph.plan import aim_of
 from benchfill.graph.search import Search
 from benchfill.graph.state import NOT_CONFIRMING, SearchState
 from benchfill.memory.records import Candidate, ConfirmationRow, GapRow
@@ -26,14 +27,15 @@ def confirm(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
     gap = search.pool.gap(state["gap"])
     candidate = search.pool.candidate(state["met"])
     first, stop = state["fresh_from"], state["asked"][candidate.id]
+    planned = confirmation_attempts(search.theta, gap.target, search.scale, state["taken_at"])
     if stop == first:
-        block = confirmation_attempts(search.theta, gap.target, search.scale, state["taken_at"])
-        _say(search, gap, candidate, "asking", attempts=block * len(search.models))
-        return {"plan": {candidate.id: stop + block}}
-    found = _look(search, gap, candidate, first=first, stop=stop, tolerance=state["taken_at"])
+        _say(search, gap, candidate, "asking", attempts=planned * len(search.models))
+        return {"plan": {candidate.id: stop + planned}}
+    found = _look(
+        search, gap, candidate, first=first, stop=stop, planned=planned, tolerance=state["taken_at"]
+    )
     if found.verdict == "unsettled":
-        block = further_attempts(stop - first, search.settings.max_attempts)
-        return {"plan": {candidate.id: stop + block}}
+        return {"plan": {candidate.id: stop + further_attempts(planned)}}
     _keep(search, candidate, found, first=first, stop=stop, tolerance=state["taken_at"])
     fresh = found.fresh
     _say(
@@ -57,7 +59,14 @@ def confirm(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
 
 
 def _look(
-    search: Search, gap: GapRow, candidate: Candidate, *, first: int, stop: int, tolerance: float
+    search: Search,
+    gap: GapRow,
+    candidate: Candidate,
+    *,
+    first: int,
+    stop: int,
+    planned: int,
+    tolerance: float,
 ) -> Confirmation:
     item = item_of(search, candidate)
     rows = search.pool.attempts(item.id, below=stop)
@@ -71,8 +80,13 @@ def _look(
         prior=prior_of(search, candidate),
         guessing=item.guessing,
     )
-    dry = not still_answered(search, rows, stop)
-    return found.settled(asked=stop - first, most=search.settings.max_attempts, dry=dry)
+    aim = aim_of(gap, scale=search.scale, theta=search.theta, settings=search.settings)
+    return found.settled(
+        asked=stop - first,
+        planned=planned,
+        dry=not still_answered(search, rows, stop),
+        settling=tolerance > aim.tolerance,
+    )
 
 
 def _keep(
