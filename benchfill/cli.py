@@ -8,9 +8,11 @@ from benchfill.commands.ablate import ablate
 from benchfill.commands.answer import answer
 from benchfill.commands.detect import detect
 from benchfill.commands.diagnose import diagnose
+from benchfill.commands.doctor import doctor
 from benchfill.commands.export import export
 from benchfill.commands.grade import grade
 from benchfill.commands.import_ import import_
+from benchfill.commands.init import init
 from benchfill.commands.ledger import ledger_app
 from benchfill.commands.power import power
 from benchfill.commands.prune import prune
@@ -18,6 +20,7 @@ from benchfill.commands.resume import resume
 from benchfill.commands.run import run
 from benchfill.commands.runs import path, runs, status
 from benchfill.commands.session import main_callback, run_app
+from benchfill.commands.verify import verify
 
 __all__ = ["app", "main"]
 
@@ -32,7 +35,24 @@ app = typer.Typer(
     "5 paused; 130 / 143 interrupted.",
 )
 app.callback()(main_callback)
-for command in (run, resume, answer, runs, status, export, path, diagnose, power, prune, detect, grade, ablate):
+for command in (
+    run,
+    resume,
+    init,
+    doctor,
+    answer,
+    verify,
+    runs,
+    status,
+    export,
+    path,
+    diagnose,
+    power,
+    prune,
+    detect,
+    grade,
+    ablate,
+):
     app.command()(command)
 app.command("import")(import_)
 app.add_typer(ledger_app, name="ledger")

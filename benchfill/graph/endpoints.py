@@ -18,8 +18,10 @@ __all__ = [
     "configured_pool",
     "configured_roles",
     "embedded_roles",
+    "endpoint_of",
     "hosts_of",
     "least_left",
+    "limits_of",
     "with_todays_connections",
 ]
 
@@ -66,10 +68,10 @@ def configured_roles(settings: Settings, log_models: Sequence[str]) -> Roles:
         )
     _match(settings.pool, log_models)
     return Roles(
-        rewriter=_endpoint("rewriter", settings.rewriter, settings.search),
-        judge=_endpoint("judge", settings.judge, settings.search),
-        pool={entry.in_log: _endpoint(entry.label, entry, settings.search) for entry in settings.pool},
-        limits=_limits(settings),
+        rewriter=endpoint_of("rewriter", settings.rewriter, settings.search),
+        judge=endpoint_of("judge", settings.judge, settings.search),
+        pool={entry.in_log: endpoint_of(entry.label, entry, settings.search) for entry in settings.pool},
+        limits=limits_of(settings),
     )
 
 
@@ -87,8 +89,8 @@ def configured_pool(settings: Settings) -> tuple[dict[str, Endpoint], Mapping[st
             "`benchfill init` writes a file to begin with.",
             kind="not_configured",
         )
-    pool = {entry.in_log: _endpoint(entry.label, entry, settings.search) for entry in settings.pool}
-    return pool, _limits(settings)
+    pool = {entry.in_log: endpoint_of(entry.label, entry, settings.search) for entry in settings.pool}
+    return pool, limits_of(settings)
 
 
 def embedded_roles(base_url: str, name: str, models: Sequence[str], search: SearchSettings) -> Roles:
@@ -187,7 +189,14 @@ def _match(pool: Sequence[PoolEntry], log_models: Sequence[str]) -> None:
         )
 
 
-def _endpoint(name: str, settings: EndpointSettings, search: SearchSettings) -> Endpoint:
+def endpoint_of(name: str, settings: EndpointSettings, search: SearchSettings) -> Endpoint:
+    """An endpoint with its key, as the settings name them.
+
+    Raises
+    ------
+    InputError
+        The key is not there (kind ``missing_key``).
+    """
     effort = {} if settings.reasoning_effort is None else {"reasoning_effort": settings.reasoning_effort}
     return Endpoint(
         name=name,
@@ -226,7 +235,7 @@ def _key(name: str, variable: str | None) -> str | None:
     return key
 
 
-def _limits(settings: Settings) -> dict[str, ServerLimit]:
+def limits_of(settings: Settings) -> dict[str, ServerLimit]:
     """What entries of one server say of its limits, which the settings have checked to agree."""
     said: dict[str, dict[str, float]] = {}
     for _, endpoint in settings.endpoints():

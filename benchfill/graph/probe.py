@@ -18,7 +18,14 @@ from benchfill.tools.client import ModelClient
 from benchfill.tools.endpoint import Endpoint
 from benchfill.tools.reaching import Reach, reach
 
-__all__ = ["check_before_work", "find_faults", "refuse_faults", "remedy_for"]
+__all__ = [
+    "check_before_work",
+    "find_all_faults",
+    "find_faults",
+    "find_tool_modes",
+    "refuse_faults",
+    "remedy_for",
+]
 
 READY = [{"role": "user", "content": "Reply with the word: ready"}]
 
@@ -69,7 +76,7 @@ async def check_before_work(pool: Pool, run: RunRow, models: Models, settings: S
             )
     else:
         refuse_faults(faults, go_on=go_on)
-    await _find_tool_modes(models, emit)
+    await find_tool_modes(models, emit)
 
 
 def refuse_faults(faults: Mapping[str, CallFailed], *, go_on: str) -> None:
@@ -126,6 +133,16 @@ async def find_faults(clients: Sequence[ModelClient]) -> dict[str, CallFailed]:
     return await _ask_all([client for door, client in keyed.items() if door not in proven])
 
 
+async def find_all_faults(clients: Sequence[ModelClient]) -> dict[str, CallFailed]:
+    """As :func:`find_faults`, asking on among those that are left until none of them fails."""
+    faults: dict[str, CallFailed] = {}
+    while True:
+        found = await find_faults([client for client in clients if client.endpoint.name not in faults])
+        if not found:
+            return faults
+        faults |= found
+
+
 async def _reach_servers(endpoints: Sequence[Endpoint]) -> dict[tuple[str, str | None], Reach]:
     doors = {_door(endpoint): endpoint for endpoint in endpoints}
     found = await asyncio.gather(*(reach(endpoint) for endpoint in doors.values()))
@@ -156,7 +173,7 @@ async def _ask_all(clients: Sequence[ModelClient]) -> dict[str, CallFailed]:
     return {client.endpoint.name: fault for client, fault in zip(clients, found, strict=True) if fault}
 
 
-async def _find_tool_modes(models: Models, emit: Emit) -> None:
+async def find_tool_modes(models: Models, emit: Emit) -> None:
     """Settle how rewriter and judge are asked for structured replies, where the settings leave it open.
 
     Raises

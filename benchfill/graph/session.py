@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import json
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,13 @@ from langchain_core.runnables import RunnableConfig
 import benchfill
 from benchfill.calibration.response_log import ResponseLog
 from benchfill.calibration.scale import Scale
-from benchfill.errors import RunPaused
-from benchfill.graph.anchors import check_anchors, refuse_drift
+from benchfill.errors import BudgetSpent, RunPaused
+from benchfill.graph.anchors import DriftFound, check_anchors, refuse_drift
 from benchfill.graph.announce import announce, metered, say_what_is_out_of_reach
 from benchfill.graph.checkpoints import open_checkpoints
 from benchfill.graph.endpoints import Roles, configured_roles, embedded_roles, with_todays_connections
 from benchfill.graph.models import Models, open_models
+from benchfill.graph.no_answer import no_answer_report
 from benchfill.graph.plan import GapRequest
 from benchfill.graph.prepare import SCALE_ID, Benchmark, Inputs, freeze_scale, make_plan, world_config
 from benchfill.graph.probe import check_before_work
@@ -47,7 +49,7 @@ from benchfill.tools.meter import Meter
 from benchfill.tools.sandbox import Sandbox
 from benchfill.tools.tracing import set_tracing
 
-__all__ = ["create_run", "run_to_end"]
+__all__ = ["create_run", "drive", "fit_scale", "make_search", "plan_search", "run_to_end"]
 
 
 def create_run(
@@ -87,7 +89,14 @@ def create_run(
     return find_run(home, name)
 
 
-async def run_to_end(folder: RunFolder, ledger: Path, emit: Emit, *, today: Settings) -> dict[str, Any]:
+async def run_to_end(
+    folder: RunFolder,
+    ledger: Path,
+    emit: Emit,
+    *,
+    today: Settings,
+    changes: Mapping[str, Mapping[str, Any]] | None = None,
+) -> dict[str, Any]:
     """Bring a run to its end, from wherever it stands.
 
     Parameters
@@ -101,6 +110,8 @@ async def run_to_end(folder: RunFolder, ledger: Path, emit: Emit, *, today: Sett
     today
         The settings as they are now: where the endpoints of the run are reached is taken from them, everything
         else from the start of the run.
+    changes
+        Sections of the settings that this session changes for good: the budget, whether drift is accepted.
 
     Returns
     -------
@@ -121,7 +132,8 @@ async def run_to_end(folder: RunFolder, ledger: Path, emit: Emit, *, today: Sett
         if run.status == "finished" and run.summary is not None:
             emit("summary", **run.summary)
             return dict(run.summary)
-        pool.save_run(dataclasses.replace(run, status="running"))
+        settings = _changed(run.settings, changes or {})
+        pool.save_run(dataclasses.replace(run, settings=settings, status="running"))
         stopping = Stopping(
             lambda: emit("stage", name="stop", message="stopping: calls in flight may finish", fraction=None)
         )
@@ -131,8 +143,11 @@ async def run_to_end(folder: RunFolder, ledger: Path, emit: Emit, *, today: Sett
             except Interrupted:
                 pool.save_run(dataclasses.replace(pool.run(), status="interrupted"))
                 raise
-            except RunPaused:
+            except (RunPaused, DriftFound):
                 pool.save_run(dataclasses.replace(pool.run(), status="paused"))
+                raise
+            except BudgetSpent:
+                pool.save_run(dataclasses.replace(pool.run(), status="budget_spent"))
                 raise
         summary = dict(pool.run().summary or {})
         emit("summary", **summary)
@@ -175,18 +190,19 @@ async def _work(
         if not run.world:
             await check_before_work(pool, run, models, settings, emit)
         if pool.scale() is None:
-            await _fit(pool, run, emit)
+            await fit_scale(pool, run, emit)
         if not pool.gaps():
-            make_plan(pool, GapRequest(**_request(run.request)), settings, models=sorted(roles.pool))
+            plan_search(pool, run, settings, sorted(roles.pool))
         emit("diagnosis", **diagnosis_event(pool))
         emit("plan", **plan_event(pool))
-        search = _search(pool, run, settings, models, sandbox, emit)
+        search = make_search(pool, run, settings, models, sandbox, emit)
         say_what_is_out_of_reach(search)
         with metered(meter, pool, emit, started):
             if not run.world:
                 refuse_drift(search, await check_anchors(search))
-            await _drive(folder, search)
+            await drive(folder, search)
         summary = summarise(pool, run.id, meter, elapsed=time.monotonic() - started)
+        summary["no_answer"] = no_answer_report(search)
         pool.save_run(dataclasses.replace(pool.run(), status="finished", summary=summary))
 
 
@@ -205,7 +221,7 @@ async def _who_is_asked(
     return embedded_roles(world.base_url, world.name, stored[2], settings.search)
 
 
-def _search(
+def make_search(
     pool: Pool, run: RunRow, settings: Settings, models: Models, sandbox: Sandbox, emit: Emit
 ) -> Search:
     """What every node works with: of the frozen scale the models that are asked."""
@@ -227,7 +243,7 @@ def _search(
         rewriter=models.rewriter,
         judge=models.judge,
         respondents=models.respondents,
-        grader=Grader(sandbox),
+        grader=Grader(sandbox, settings.grading),
         sandbox=sandbox,
         emit=emit,
         no_answer=settings.answer.no_answer,
@@ -235,15 +251,22 @@ def _search(
     )
 
 
-def _request(stored: Any) -> dict[str, Any]:
-    """A request as JSON keeps it, with its interval a tuple again."""
-    request = dict(stored)
+def plan_search(pool: Pool, run: RunRow, settings: Settings, models: Sequence[str]) -> None:
+    """Choose the gaps that were asked for, as these models can search them."""
+    request = dict(run.request)
     if request.get("interval") is not None:
+        # JSON keeps no tuples.
         request["interval"] = tuple(request["interval"])
-    return request
+    make_plan(pool, GapRequest(**request), settings, models=models)
 
 
-async def _fit(pool: Pool, run: RunRow, emit: Emit) -> None:
+def _changed(settings: Mapping[str, Any], changes: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    sections = {name: {**dict(settings.get(name) or {}), **section} for name, section in changes.items()}
+    return Settings.model_validate({**settings, **sections}).model_dump(mode="json")
+
+
+async def fit_scale(pool: Pool, run: RunRow, emit: Emit) -> None:
+    """Fit the response log and freeze the scale."""
     stored = pool.benchmark()
     if stored is None:
         raise LookupError("the benchmark is not in the memory")
@@ -263,7 +286,7 @@ async def _fit(pool: Pool, run: RunRow, emit: Emit) -> None:
     await in_daemon_thread(lambda: freeze_scale(pool, benchmark, seed=run.seed, progress=progress))
 
 
-async def _drive(folder: RunFolder, search: Search) -> None:
+async def drive(folder: RunFolder, search: Search) -> None:
     """Run the graph from its last checkpoint to the end of the line."""
     from benchfill.graph.build import compile_graph
 
