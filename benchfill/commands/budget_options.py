@@ -70,7 +70,7 @@ def money_flags(
 ) -> dict[str, dict[str, Any]]:
     """The sections of the settings that these flags give; absent ones are left to environment and file."""
     budget = {"max_calls": max_calls, "max_tokens": max_tokens, "max_cost": max_cost, "max_time": max_time}
-    sections = {"budget": budget, "answer": {"no_answer": no_answer}}
+    sections: dict[str, dict[str, Any]] = {"budget": budget, "answer": {"no_answer": no_answer}}
     given = {
         name: {key: value for key, value in section.items() if value is not None}
         for name, section in sections.items()

@@ -6,21 +6,41 @@ from typing import Annotated
 
 import typer
 
+from benchfill.commands.budget_options import MaxCalls, MaxCost, MaxTime, MaxTokens, money_flags
+
 __all__ = ["resume"]
 
 
 def resume(
     run: Annotated[str | None, typer.Argument(help="Name of the run, else the one touched last.")] = None,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    max_cost: MaxCost = None,
+    max_time: MaxTime = None,
+    accept_drift: Annotated[
+        bool, typer.Option("--accept-drift", help="Go on although an ability differs from the log.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Events as NDJSON on stdout.")] = False,
 ) -> None:
     """Go on with a run where it was stopped. Calls that were paid for are not asked again.
 
-    Example:
+    A limit given here replaces that of the run; what its earlier sessions have spent counts (but for the time).
+
+    Examples:
 
       benchfill resume
+
+      benchfill resume my-run --max-calls 20000
     """
     from benchfill.commands.session import work_on
     from benchfill.memory.runs import find_run
     from benchfill.settings import benchfill_home, load_settings
 
-    work_on(find_run(benchfill_home(), run), load_settings(), as_json=as_json)
+    changes = money_flags(max_calls, max_tokens, max_cost, max_time)
+    today = load_settings(**changes)
+    if "budget" in changes:
+        # As they were read: a time is in seconds.
+        changes["budget"] = {name: getattr(today.budget, name) for name in changes["budget"]}
+    if accept_drift:
+        changes["search"] = {"accept_drift": True}
+    work_on(find_run(benchfill_home(), run), today, as_json=as_json, changes=changes)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 
@@ -90,8 +91,20 @@ def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def work_on(folder: RunFolder, today: Settings, *, as_json: bool) -> NoReturn:
-    """Drive a run to its end in this terminal, and leave with its exit code."""
+def work_on(
+    folder: RunFolder,
+    today: Settings,
+    *,
+    as_json: bool,
+    changes: Mapping[str, Mapping[str, Any]] | None = None,
+) -> NoReturn:
+    """Drive a run to its end in this terminal, and leave with its exit code.
+
+    Parameters
+    ----------
+    changes
+        Settings of the run that this session changes for good.
+    """
     from benchfill.display.run import make_display
     from benchfill.graph.session import run_to_end
     from benchfill.graph.stopping import Interrupted
@@ -104,7 +117,8 @@ def work_on(folder: RunFolder, today: Settings, *, as_json: bool) -> NoReturn:
             display({"event": event, **fields})
 
         try:
-            summary = asyncio.run(run_to_end(folder, benchfill_home() / "ledger.sqlite", emit, today=today))
+            ledger = benchfill_home() / "ledger.sqlite"
+            summary = asyncio.run(run_to_end(folder, ledger, emit, today=today, changes=changes))
         except Interrupted as stop:
             emit("interrupted", signal=stop.signum, resume=f"benchfill resume {folder.name}")
             code = 128 + stop.signum

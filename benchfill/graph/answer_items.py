@@ -150,7 +150,7 @@ async def _work(
                     request.seed,
                     clients,
                     PromptBook(settings.search.prompts),
-                    Grader(sandbox),
+                    Grader(sandbox, settings.grading),
                 )
                 try:
                     if settings.pool:

@@ -18,7 +18,7 @@ from benchfill.graph.measuring import prior_of
 from benchfill.graph.search import Search
 from benchfill.memory.records import AttemptRow, Candidate
 
-__all__ = ["accepted_both_ways", "no_answer_rates"]
+__all__ = ["accepted_both_ways", "no_answer_rates", "no_answer_report"]
 
 Reading = Literal["missing", "wrong"]
 
@@ -94,6 +94,18 @@ def _by_difficulty(rows: Sequence[AttemptRow], places: Mapping[str, float]) -> l
                 }
             )
     return stretches
+
+
+def no_answer_report(search: Search) -> dict[str, Any]:
+    """What the end of a run says of replies without an answer: rates over all candidates, places of the accepted."""
+    pool = search.pool
+    rows = [row for item in pool.items("candidate") for row in pool.attempts(item.id)]
+    places = {item: estimate.z for item, estimate in pool.estimates().items()}
+    return {
+        "counted_as": search.no_answer,
+        **no_answer_rates(rows, places),
+        "accepted": accepted_both_ways(search),
+    }
 
 
 def accepted_both_ways(search: Search) -> list[dict[str, Any]]:

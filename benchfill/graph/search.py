@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchfill.calibration.scale import Scale
-from benchfill.graph.attempts import Panel
 from benchfill.calibration.strategy import Strategy, make_strategy
+from benchfill.graph.attempts import Panel
 from benchfill.item import Item
 from benchfill.memory.pool import Pool
 from benchfill.memory.records import AttemptRow, Estimate

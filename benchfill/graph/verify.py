@@ -8,25 +8,38 @@ then fails again: failed attempts as the memory has them, failed calls of rewrit
 from __future__ import annotations
 
 import dataclasses
+import json
 import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from benchfill.call import StoredCall, StoredReply
-from benchfill.errors import BenchfillError, CallFailed
+from benchfill.errors import BenchfillError, CallFailed, InputError
+from benchfill.graph.anchors import check_anchors
+from benchfill.graph.endpoints import Roles, configured_roles, embedded_roles
+from benchfill.graph.models import open_models
+from benchfill.graph.probe import find_tool_modes
+from benchfill.graph.search import Emit
+from benchfill.graph.session import drive, fit_scale, make_search, plan_search
 from benchfill.memory.export import accepted_items
-from benchfill.memory.ledger import Ledger
+from benchfill.memory.ledger import FreshLedger, Ledger
 from benchfill.memory.pool import Pool
 from benchfill.memory.records import AttemptRow
 from benchfill.memory.runs import RunFolder
+from benchfill.settings import Settings
+from benchfill.tools.meter import Meter
+from benchfill.tools.sandbox import Sandbox
+from benchfill.worlds import world_name
 
-__all__ = ["LedgerMiss", "SealedLedger", "differences", "failed_attempts", "prepare_copy"]
+__all__ = ["LedgerMiss", "SealedLedger", "differences", "failed_attempts", "prepare_copy", "verify_run"]
 
 # Tables that a search fills, in an order in which they can be emptied.
 SEARCHED = ("confirmations", "judgements", "candidates", "attempts")
 # Reasons of missing attempts that are made of a reply, and are made of it again.
 OF_A_REPLY = frozenset({"no_answer", "ungraded", "refusal", "content_filter"})
+# Stands for the address of the embedded endpoint, which is not started.
+NOWHERE = "http://127.0.0.1:9/v1"
 
 
 class LedgerMiss(BenchfillError):
@@ -38,14 +51,16 @@ class SealedLedger:
 
     Parameters
     ----------
+    kept
+        Finds the run's calls by their keys: the ledger, or what a fresh run sees of it.
     ledger
-        Where the run's calls are kept.
+        The ledger itself, for what failed.
     run
         The run that is verified.
     """
 
-    def __init__(self, ledger: Ledger, run: str) -> None:
-        self._ledger, self._run = ledger, run
+    def __init__(self, kept: Ledger | FreshLedger, ledger: Ledger, run: str) -> None:
+        self._kept, self._ledger, self._run = kept, ledger, run
 
     def look_up(self, key: str) -> StoredReply:
         """The reply that was kept.
@@ -57,10 +72,11 @@ class SealedLedger:
         LedgerMiss
             The run never made this call, or the ledger is not the one it was made with.
         """
-        failure = self._ledger.last_failure(key, self._run)
-        stored = self._ledger.look_up(key)
+        stored = self._kept.look_up(key)
+        own = self._kept.own_key(key) if isinstance(self._kept, FreshLedger) else key
+        failure = self._ledger.last_failure(own, self._run)
         # Another run may have succeeded later with what failed here.
-        if failure is not None and (stored is None or self._ledger.run_of(key) != self._run):
+        if failure is not None and (stored is None or self._ledger.run_of(own) != self._run):
             raise CallFailed(f"failed in the run ({failure[0]})", failure[0])
         if stored is None:
             raise LedgerMiss(
@@ -74,6 +90,111 @@ class SealedLedger:
 
     def commit_failure(self, call: StoredCall) -> None:
         raise LedgerMiss(f"A call went out while nothing may ({call.tag}).")
+
+
+async def verify_run(
+    folder: RunFolder, ledger_path: Path, scratch: Path, emit: Emit, *, refit: bool
+) -> list[str]:
+    """Make a finished run again from its ledger.
+
+    Parameters
+    ----------
+    scratch
+        A folder for the copy.
+    refit
+        Whether the scale is fitted anew as well.
+
+    Returns
+    -------
+    list
+        What came out differently, in words; empty when all is the same.
+
+    Raises
+    ------
+    InputError
+        The run is not finished (kind ``not_finished``).
+    LedgerMiss
+        A call is not in the ledger.
+    """
+    before = Pool(folder.memory, create=False)
+    try:
+        if before.run().status != "finished":
+            raise InputError(
+                f"Run {folder.name} is not finished.",
+                f"Go on with it first: benchfill resume {folder.name}",
+                kind="not_finished",
+            )
+        copy = prepare_copy(folder, scratch, refit=refit)
+        after = Pool(copy.memory, create=False)
+        try:
+            with Ledger(ledger_path) as ledger:
+                await _again(copy, after, ledger, emit, failed_attempts(before))
+            return differences(before, after)
+        finally:
+            after.close()
+    finally:
+        before.close()
+
+
+async def _again(
+    copy: RunFolder,
+    pool: Pool,
+    ledger: Ledger,
+    emit: Emit,
+    failed: Mapping[tuple[str, str, int], AttemptRow],
+) -> None:
+    run = pool.run()
+    settings = _without_keys(Settings.model_validate(dict(run.settings)))
+    roles = _with_one_try(_roles(copy, pool, settings))
+    kept = FreshLedger(ledger, run.id) if settings.fresh else ledger
+    sandbox = Sandbox()
+    models = open_models(roles, ledger=SealedLedger(kept, ledger, run.id), run=run.id, meter=Meter())
+    try:
+        if not run.world:
+            await find_tool_modes(models, emit)
+        if pool.scale() is None:
+            await fit_scale(pool, run, emit)
+        if not pool.gaps():
+            plan_search(pool, run, settings, sorted(roles.pool))
+        search = make_search(pool, run, settings, models, sandbox, emit)
+        search.failed = failed
+        if not run.world:
+            # Whether drift was found or accepted is no matter now; the attempts are.
+            await check_anchors(search)
+        await drive(copy, search)
+    finally:
+        await models.close()
+        sandbox.close()
+
+
+def _roles(copy: RunFolder, pool: Pool, settings: Settings) -> Roles:
+    """Who was asked; the embedded endpoint by its name alone, without starting it."""
+    stored = pool.benchmark()
+    if stored is None:
+        raise LookupError("the benchmark is not in the memory")
+    if not pool.run().world:
+        return configured_roles(settings, stored[2])
+    name = world_name(json.loads(copy.world.read_text(encoding="utf-8")))
+    return embedded_roles(NOWHERE, name, stored[2], settings.search)
+
+
+def _without_keys(settings: Settings) -> Settings:
+    """Nothing is sent, so nobody needs the keys."""
+    document = settings.model_dump()
+    for entry in (document["rewriter"], document["judge"], *document["pool"]):
+        if entry is not None:
+            entry["api_key_env"] = None
+    return Settings.model_validate(document)
+
+
+def _with_one_try(roles: Roles) -> Roles:
+    """What failed is not tried again: it failed after all its tries."""
+    return Roles(
+        rewriter=dataclasses.replace(roles.rewriter, tries=1),
+        judge=dataclasses.replace(roles.judge, tries=1),
+        pool={model: dataclasses.replace(endpoint, tries=1) for model, endpoint in roles.pool.items()},
+        limits=roles.limits,
+    )
 
 
 def failed_attempts(pool: Pool) -> dict[tuple[str, str, int], AttemptRow]:
