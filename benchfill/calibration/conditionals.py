@@ -1,7 +1,7 @@
 """Difficulties given a draw of abilities and hyperparameters: distribution functions and exact draws.
 
 A fit keeps draws of ``theta, mu_b, sigma_b``. Given one of them the items are independent, and each group of
-items with equal response keys has one distribution, known on nodes adapted to its own width (at most 0.19 of its
+items with equal response keys has one distribution, known on nodes adapted to its own width (at most 0.38 of its
 standard deviations apart). Between nodes its distribution function is a parabola over each node's cell, of fourth
 order in the spacing.
 """
@@ -25,9 +25,7 @@ __all__ = ["Conditionals", "GivenDraw", "conditionals_of"]
 
 Array = NDArray[np.float64]
 
-_REFINE = (
-    2  # halvings of the integration's spacing of 0.75 sd: an integral over part of a bell needs more nodes
-)
+_REFINE = 1  # halvings of the spacing of 0.75 sd: an integral over part of a bell needs more nodes
 _PILOTS = 24  # draws that tell how far the bells move
 
 
