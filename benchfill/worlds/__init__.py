@@ -19,7 +19,9 @@ WORLD_VERSION = "1"
 
 def world_name(config: Mapping[str, Any]) -> str:
     """Stable name of the world a configuration describes, e.g. ``embedded-simulated-1-1a2b3c4d5e6f``."""
-    settings = {k: v for k, v in dict(config.get("settings") or {}).items() if k != "latency_ms"}
+    given = dict(config.get("settings") or {})
+    # Delays and faults come between a reply and who asked for it; they do not change it.
+    settings = {k: v for k, v in given.items() if k != "latency_ms" and not k.startswith("fault_")}
     shaping = {**config, "settings": settings}
     text = json.dumps(shaping, sort_keys=True, ensure_ascii=True)
     return f"embedded-{config.get('world', 'simulated')}-{WORLD_VERSION}-{sha256(text.encode()).hexdigest()[:12]}"

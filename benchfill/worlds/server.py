@@ -30,6 +30,7 @@ from starlette.routing import Route
 from benchfill.errors import InputError
 from benchfill.worlds import WORLD_VERSION, world_name
 from benchfill.worlds.chat import ChatError, World, encode_error, encode_turn, read_request
+from benchfill.worlds.faults import FaultPlan
 from benchfill.worlds.settings import ReplaySettings, SimulatedSettings, read_settings
 
 __all__ = ["build_app", "main", "make_world"]
@@ -72,6 +73,7 @@ def make_world(config: Any) -> World:
 def build_app(world: World, log: RequestsLog) -> Starlette:
     """The application."""
     latency = world.settings.latency_ms / 1000.0
+    faults = FaultPlan(world.settings)
 
     async def complete(request: Request) -> Response:
         body = await request.body()
@@ -80,6 +82,9 @@ def build_app(world: World, log: RequestsLog) -> Starlette:
         answer = encode_turn(asked, world.reply(asked))
         if latency:
             await asyncio.sleep(latency)
+        fault = await faults.instead(asked.model, asked.digest, answer)
+        if fault is not None:
+            return fault
         return Response(answer, media_type=_JSON)
 
     async def models(_: Request) -> Response:
@@ -157,7 +162,7 @@ def main() -> int:
     try:
         config = json.loads(given.config.read_bytes())
         world = make_world(config)
-        log = RequestsLog(given.requests_log)
+        app = build_app(world, RequestsLog(given.requests_log))
     except (InputError, OSError, ValueError) as error:
         print(f"the embedded endpoint cannot start: {error}", file=sys.stderr)
         return 2
@@ -167,7 +172,7 @@ def main() -> int:
         "name": world_name(config),
         "models": world.models,
     }
-    asyncio.run(_serve(build_app(world, log), ready))
+    asyncio.run(_serve(app, ready))
     return 0
 
 

@@ -10,11 +10,44 @@ from typing import Any, TypeVar
 
 from benchfill.errors import InputError
 
-__all__ = ["ReplaySettings", "SimulatedSettings", "read_settings"]
+__all__ = ["FaultSettings", "ReplaySettings", "SimulatedSettings", "read_settings"]
 
 
 @dataclass(frozen=True, slots=True)
-class SimulatedSettings:
+class FaultSettings:
+    """What the endpoint does wrong on purpose, for trying out what a search makes of it.
+
+    Parameters
+    ----------
+    fault_rate
+        Share of requests that go wrong, whatever the role.
+    fault_rate_rewriter, fault_rate_judge, fault_rate_pool
+        The same for one role; the larger of both counts.
+    fault_heals_after
+        Number of tries after which a call goes through; 0: a call that goes wrong does so for ever.
+    fault_kinds
+        Names of faults to draw from, separated by commas; empty: all that a server may recover from.
+    fault_seconds
+        How long a reply hangs or drips.
+    fault_seed
+        Seed of the draws.
+    fault_bodies
+        File of JSON lines ``{"status": 200, "type": "application/json", "body": "..."}`` to draw from instead.
+    """
+
+    fault_rate: float = 0.0
+    fault_rate_rewriter: float = 0.0
+    fault_rate_judge: float = 0.0
+    fault_rate_pool: float = 0.0
+    fault_heals_after: int = 2
+    fault_kinds: str = ""
+    fault_seconds: float = 3600.0
+    fault_seed: int = 0
+    fault_bodies: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedSettings(FaultSettings):
     """Settings of the simulated world.
 
     Parameters
@@ -50,7 +83,7 @@ class SimulatedSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class ReplaySettings:
+class ReplaySettings(FaultSettings):
     """Settings of the replay world.
 
     Parameters
@@ -80,6 +113,10 @@ _RATES = {
     "judge_error",
     "no_answer",
     "guess_correlation",
+    "fault_rate",
+    "fault_rate_rewriter",
+    "fault_rate_judge",
+    "fault_rate_pool",
 }
 S = TypeVar("S", SimulatedSettings, ReplaySettings)
 
@@ -87,6 +124,10 @@ S = TypeVar("S", SimulatedSettings, ReplaySettings)
 def _value(name: str, given: Any, default: Any) -> Any:
     """A setting of the default's type; numbers may come as text, as environment variables do."""
     value = given
+    if isinstance(default, str):
+        if not isinstance(given, str):
+            raise InputError(f"the setting {name} of the world must be a text, not {given!r}.")
+        return given
     if isinstance(given, str):
         try:
             value = json.loads(given)
@@ -119,6 +160,6 @@ def read_settings(kind: type[S], given: Mapping[str, Any]) -> S:
         value = values[name] = _value(name, raw, known[name].default)
         if name in _RATES and not 0 <= value <= 1:
             raise InputError(f"the setting {name} of the world must lie between 0 and 1, not {value}.")
-        if name != "aim_bias" and value < 0:
+        if name != "aim_bias" and not isinstance(value, str) and value < 0:
             raise InputError(f"the setting {name} of the world must not be negative.")
     return kind(**values)
