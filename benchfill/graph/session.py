@@ -166,6 +166,9 @@ async def _work(
         on_wait=lambda endpoint, seconds, reason: emit(
             "waiting", endpoint=endpoint, seconds=seconds, reason=reason
         ),
+        on_notice=lambda endpoint, what: emit(
+            "stage", name="endpoint", message=f"{endpoint}: {what}", fraction=None
+        ),
     )
     async with contextlib.AsyncExitStack() as closing:
         sandbox = Sandbox()
