@@ -26,7 +26,8 @@ class Attempt:
         ``missing`` is neither right nor wrong and enters no likelihood.
     reason
         Empty for a graded attempt; else ``no_answer`` (finished or cut off without one), ``ungraded`` (the
-        comparison could not be made), ``refusal``, ``content_filter``, or the reason of the failed call.
+        comparison could not be made), ``refusal``, ``content_filter``, ``context_cut`` (the server cut the
+        question down without a word), or the reason of the failed call.
     extracted
         The answer as it was read, None where there was none.
     down
@@ -76,6 +77,8 @@ async def ask_respondent(
         reply = await client.ask(messages, seed=seed, tag=tag)
     except CallFailed as error:
         return Attempt(model, attempt, "missing", error.reason, None, isinstance(error, EndpointDown))
+    if reply.context_cut:
+        return missing("context_cut")
     if reply.finish_reason == "length":
         # What was written so far may hold a number, but not the answer the model was going to give.
         return missing("no_answer")
