@@ -14,7 +14,7 @@ from benchfill.display.console import make_console, print_table
 from benchfill.display.live import FullDisplay
 from benchfill.display.ndjson import NdjsonDisplay
 from benchfill.display.plain import PlainDisplay
-from benchfill.display.tables import coverage_table, result_table, totals_line
+from benchfill.display.tables import coverage_table, missing_line, result_table, totals_line
 from benchfill.display.text import plain_text
 
 __all__ = ["Display", "Mode", "choose_mode", "make_display", "print_result"]
@@ -69,6 +69,9 @@ def print_result(console: Console, summary: Mapping[str, Any]) -> None:
     print_table(console, result_table(summary["gaps"]))
     print_table(console, coverage_table(summary["before"], summary["after"], summary["oracle"]))
     console.print(Text(totals_line(summary["totals"])), soft_wrap=True)
+    missing = missing_line(summary.get("missing", {}))
+    if missing:
+        console.print(Text(missing, style="yellow"), soft_wrap=True)
     console.print(Text(f"export: {plain_text(summary['export'])}"), soft_wrap=True)
 
 

@@ -25,6 +25,7 @@ from benchfill.display.text import (
 __all__ = [
     "STATUS_STYLE",
     "coverage_table",
+    "missing_line",
     "plan_table",
     "print_runs",
     "print_status",
@@ -132,6 +133,15 @@ def totals_line(totals: Row) -> str:
         f"{duration(totals['elapsed'])} elapsed",
     ]
     return " | ".join(parts)
+
+
+def missing_line(missing: Row) -> str:
+    """Attempts without an outcome, by model and reason; empty when there are none."""
+    parts = []
+    for model, reasons in missing.items():
+        named = ", ".join(f"{plain_text(reason)} {count:,}" for reason, count in reasons.items())
+        parts.append(f"{plain_text(model)} {sum(reasons.values()):,} ({named})")
+    return f"missing attempts: {'; '.join(parts)}" if parts else ""
 
 
 def runs_table(runs: Sequence[Row]) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from benchfill.calibration.measure import ddm
@@ -11,7 +12,7 @@ from benchfill.graph.remember import gap_report
 from benchfill.memory.pool import Pool
 from benchfill.tools.meter import Meter
 
-__all__ = ["diagnosis_event", "plan_event", "summarise"]
+__all__ = ["diagnosis_event", "missing_attempts", "plan_event", "summarise"]
 
 
 def diagnosis_event(pool: Pool) -> dict[str, Any]:
@@ -49,6 +50,17 @@ def plan_event(pool: Pool) -> dict[str, Any]:
     }
 
 
+def missing_attempts(pool: Pool) -> dict[str, dict[str, int]]:
+    """How many attempts of each model at new items are missing, by reason; models without any are left out."""
+    items = sorted({str(each.item) for each in pool.candidates() if each.item is not None})
+    counts: dict[str, Counter[str]] = {}
+    for item in items:
+        for row in pool.attempts(item):
+            if row.outcome == "missing":
+                counts.setdefault(row.model, Counter())[row.reason] += 1
+    return {model: dict(sorted(counts[model].items())) for model in sorted(counts)}
+
+
 def summarise(pool: Pool, run: str, meter: Meter, *, elapsed: float) -> dict[str, Any]:
     """The last event: every gap, and the figures before, after and for the oracle (midpoints of all gaps asked for)."""
     gaps = [gap_report(pool, gap) for gap in pool.gaps()]
@@ -70,5 +82,6 @@ def summarise(pool: Pool, run: str, meter: Meter, *, elapsed: float) -> dict[str
             "cost": meter.cost,
             "elapsed": elapsed,
         },
+        "missing": missing_attempts(pool),
         "export": f"benchfill export {run} --out {run}.jsonl",
     }
