@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
+from urllib.parse import urlsplit
 
 from benchfill.endpoint_settings import server_of
 from benchfill.errors import BenchfillError, CallFailed, EndpointDown, InputError, RunPaused
@@ -39,6 +40,7 @@ REMEDIES = {
     "not_json": "Is base_url the address of an API? As a rule it ends in /v1.",
     "no_tool_mode": "This model cannot do the work of this role; configure another.",
 }
+WHAT = {"bad_key": "the key is refused", "timeout": "no reply in time"}
 # What only another setting changes: the exit code is that of a usage error.
 OF_THE_SETTINGS = frozenset({"bad_key", "unknown_model", "not_found", "not_json", "no_tool_mode"})
 
@@ -116,10 +118,8 @@ async def find_faults(clients: Sequence[ModelClient]) -> dict[str, CallFailed]:
     for client in clients:
         found = reached[_door(client.endpoint)]
         if found.fault:
-            what = {"bad_key": "the key is refused", "timeout": "no reply in time"}
-            message = (
-                f"{client.endpoint.name}: {what.get(found.fault, 'no connection')} ({client.endpoint.host})"
-            )
+            what = WHAT.get(found.fault, "no connection")
+            message = f"{client.endpoint.name}: {what} ({urlsplit(client.endpoint.base_url).netloc})"
             faults[client.endpoint.name] = EndpointDown(message, found.fault)
     if faults:
         return faults
