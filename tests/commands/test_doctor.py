@@ -134,7 +134,7 @@ def test_the_tool_mode_that_is_found(
     checks, _ = document(benchfill("doctor", "--json"))
     assert checks["rewriter"]["status"] == "ok", checks["rewriter"]
     assert checks["rewriter"]["found"].endswith("structured replies as json_schema")
-    assert "response_format" in server.asked[-1]
+    assert any("response_format" in body for body in server.asked)
 
 
 def test_an_endpoint_that_is_not_there(benchfill: Callable[..., Said], server: PoolServer) -> None:
