@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from benchfill.settings import Settings
     from benchfill.tools.meter import Meter
 
-__all__ = ["answer"]
+__all__ = ["answer", "offer_log"]
+
+# Of a log that a search lacks: abilities are then known well enough for most items of a pool of six and more.
+OFFERED_ATTEMPTS = 8
 
 
 def answer(
@@ -86,6 +89,42 @@ def answer(
     if dry_run:
         _print_forecast(request, settings, as_json=as_json)
         return
+    _make_and_show(request, settings, out, as_json=as_json)
+
+
+def offer_log(items: Path, settings: Settings, mapping: list[str] | None, *, seed: int) -> Path:
+    """Offer to make the log that a search lacks, with what it is expected to cost; the log, once it is made.
+
+    Raises
+    ------
+    InputError
+        Nobody is there to say yes, or no was said (kind ``no_log``): the command that makes it.
+    """
+    from benchfill.commands.budget_options import expected_totals
+    from benchfill.display.text import amount, cost
+    from benchfill.graph.answer_items import expected_calls
+    from benchfill.logs.items import parse_mapping, read_items
+
+    out = Path(f"{items.stem}-responses.csv")
+    file = read_items(items, mapping=parse_mapping(mapping or []))
+    request = _request(file.items, items, OFFERED_ATTEMPTS, out, seed=seed, fresh=False)
+    _, totals = expected_totals(expected_calls(request, settings))
+    tokens = totals["input_tokens"] + totals["output_tokens"]
+    what = f"{totals['calls']:,} calls, about {amount(tokens)} tokens, {cost(totals['cost'])}"
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        typer.echo(f"There is no response log. The pool can make one: {what}.", err=True)
+        if typer.confirm(f"Ask the pool now and write {out}?", err=True):
+            _check_out(out)
+            _make_and_show(request, settings, out, as_json=False)
+            return out
+    raise InputError(
+        f"There is no response log (--responses). The pool can make one: {what}.",
+        f"{request.go_on}; then --responses {out}",
+        kind="no_log",
+    )
+
+
+def _make_and_show(request: LogRequest, settings: Settings, out: Path, *, as_json: bool) -> None:
     rows, meter = _make(request, settings)
     _write(out, rows, settings)
     document = _document(rows, meter, out)

@@ -13,7 +13,16 @@ if TYPE_CHECKING:
     from benchfill.graph.spending import Asked
     from benchfill.settings import Settings
 
-__all__ = ["MaxCalls", "MaxCost", "MaxTime", "MaxTokens", "NoAnswerOption", "money_flags", "print_forecast"]
+__all__ = [
+    "MaxCalls",
+    "MaxCost",
+    "MaxTime",
+    "MaxTokens",
+    "NoAnswerOption",
+    "expected_totals",
+    "money_flags",
+    "print_forecast",
+]
 
 MaxCalls = Annotated[
     int | None,
@@ -86,9 +95,6 @@ def print_forecast(asked: Sequence[Asked], settings: Settings, *, as_json: bool)
     InputError
         The budget could not be held.
     """
-    from benchfill.graph.spending import forecast
-    from benchfill.memory.ledger import Ledger
-    from benchfill.settings import benchfill_home
     from benchfill.tools.budget import Limits, check_limits
 
     limits = settings.budget
@@ -96,20 +102,7 @@ def print_forecast(asked: Sequence[Asked], settings: Settings, *, as_json: bool)
         Limits(limits.max_calls, limits.max_tokens, limits.max_cost, limits.max_time),
         [each.endpoint for each in asked],
     )
-    path = benchfill_home() / "ledger.sqlite"
-    usage = []
-    if path.is_file():
-        with Ledger(path) as ledger:
-            usage = ledger.mean_usage()
-    rows = forecast(asked, usage)
-    costs = [row["cost"] for row in rows]
-    totals = {
-        "calls": sum(row["calls"] for row in rows),
-        "input_tokens": sum(row["input_tokens"] for row in rows),
-        "output_tokens": sum(row["output_tokens"] for row in rows),
-        # An unknown price makes the sum unknown.
-        "cost": None if None in costs else sum(costs),
-    }
+    rows, totals = expected_totals(asked)
     if as_json:
         typer.echo(json.dumps({"v": 1, "expected": rows, "totals": totals}, ensure_ascii=False))
         return
@@ -117,3 +110,19 @@ def print_forecast(asked: Sequence[Asked], settings: Settings, *, as_json: bool)
     from benchfill.display.spending import forecast_table
 
     print_table(make_console(sys.stdout), forecast_table(rows, totals))
+
+
+def expected_totals(asked: Sequence[Asked]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """What is expected by role and model, and in all; the cost is None where a price is not known."""
+    from benchfill.graph.spending import forecast
+    from benchfill.memory.ledger import Ledger
+    from benchfill.settings import benchfill_home
+
+    path, usage = benchfill_home() / "ledger.sqlite", []
+    if path.is_file():
+        with Ledger(path) as ledger:
+            usage = ledger.mean_usage()
+    rows = forecast(asked, usage)
+    costs = [row["cost"] for row in rows]
+    counts = {name: sum(row[name] for row in rows) for name in ("calls", "input_tokens", "output_tokens")}
+    return rows, {**counts, "cost": None if None in costs else sum(costs)}

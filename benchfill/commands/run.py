@@ -7,6 +7,15 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from benchfill.commands.budget_options import (
+    MaxCalls,
+    MaxCost,
+    MaxTime,
+    MaxTokens,
+    NoAnswerOption,
+    money_flags,
+    print_forecast,
+)
 from benchfill.errors import InputError
 
 __all__ = ["run"]
@@ -54,8 +63,34 @@ def run(
             "--tolerance", help="Expected |z - z*| that fills a gap (default: min(0.02, 0.05 x width))."
         ),
     ] = None,
+    confirm: Annotated[
+        bool | None,
+        typer.Option(
+            "--confirm/--no-confirm",
+            help="Confirm each chosen item by fresh attempts of all models (default); without, it is marked "
+            "unconfirmed.",
+        ),
+    ] = None,
+    strategy: Annotated[
+        Literal["adaptive", "fixed"] | None,
+        typer.Option("--strategy", help="How attempts are bought; fixed: the same for every candidate."),
+    ] = None,
     allow_http: Annotated[
         bool, typer.Option("--allow-http", help="Let texts and keys go to other machines without encryption.")
+    ] = False,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    max_cost: MaxCost = None,
+    max_time: MaxTime = None,
+    no_answer: NoAnswerOption = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Take no replies that other runs paid for from the ledger.")
+    ] = False,
+    accept_drift: Annotated[
+        bool, typer.Option("--accept-drift", help="Go on although an ability differs from the log.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what it would ask and cost, and ask nothing.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Events as NDJSON on stdout.")] = False,
 ) -> None:
@@ -67,10 +102,13 @@ def run(
 
       benchfill run --gap 0.53,0.65 --seed 7
 
-      benchfill run --items I.jsonl --responses R.csv
+      benchfill run --items I.jsonl --responses R.csv --max-cost 20
+
+      benchfill run --items I.jsonl --responses R.csv --dry-run
 
       benchfill run --items I.jsonl --responses R.csv --world replay --bank-items B.jsonl --bank-responses BR.csv
     """
+    from benchfill.commands.answer import offer_log
     from benchfill.commands.session import work_on
     from benchfill.graph.plan import GapRequest
     from benchfill.graph.prepare import read_inputs
@@ -83,12 +121,23 @@ def run(
     request = GapRequest(
         count=3 if nothing_named else gaps, interval=None if gap is None else _interval(gap), target=target
     )
-    flags: dict[str, Any] = {"rounds": rounds, "tolerance": tolerance}
+    flags: dict[str, Any] = {
+        "rounds": rounds,
+        "tolerance": tolerance,
+        "confirm": confirm,
+        "strategy": strategy,
+        "accept_drift": True if accept_drift else None,
+    }
     given = {key: value for key, value in flags.items() if value is not None}
     settings = load_settings(
-        **({"search": given} if given else {}), **({"allow_http": True} if allow_http else {})
+        **({"search": given} if given else {}),
+        **({"allow_http": True} if allow_http else {}),
+        **({"fresh": True} if fresh else {}),
+        **money_flags(max_calls, max_tokens, max_cost, max_time, no_answer),
     )
     configured = any(True for _ in settings.endpoints())
+    if settings.pool and not world and items is not None and responses is None:
+        responses = offer_log(items, settings, map_, seed=seed)
     inputs = read_inputs(
         world=world or ("" if configured else "simulated"),
         items=items,
@@ -99,6 +148,11 @@ def run(
     )
     for note in (*inputs.benchmark.notes, *inputs.notes):
         typer.echo(f"Note: {note}", err=True)
+    if dry_run:
+        from benchfill.graph.dry_run import expected_search
+
+        print_forecast(expected_search(inputs, request, settings), settings, as_json=as_json)
+        return
     home = benchfill_home()
     folder = create_run(
         home,

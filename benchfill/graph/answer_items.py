@@ -16,7 +16,7 @@ from typing import Literal
 
 from benchfill.errors import RunPaused
 from benchfill.graph.attempts import Panel, counted_as
-from benchfill.graph.endpoints import configured_pool, embedded_roles
+from benchfill.graph.endpoints import configured_pool, embedded_roles, without_keys
 from benchfill.graph.models import open_clients
 from benchfill.graph.probe import find_faults, refuse_faults
 from benchfill.graph.spending import Asked, budget_of
@@ -184,7 +184,7 @@ async def _pool(
 def expected_calls(request: LogRequest, settings: Settings) -> list[Asked]:
     """What the whole log takes, whatever of it the ledger has already."""
     if settings.pool:
-        endpoints, _ = configured_pool(settings)
+        endpoints, _ = configured_pool(without_keys(settings))
     else:
         # Nothing is started: only names and the absence of prices matter.
         endpoints = dict(

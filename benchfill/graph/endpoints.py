@@ -15,6 +15,7 @@ from benchfill.tools.limits import ServerLimit
 __all__ = [
     "LEAST_MODELS",
     "Roles",
+    "configured_grader",
     "configured_pool",
     "configured_roles",
     "embedded_roles",
@@ -23,6 +24,7 @@ __all__ = [
     "least_left",
     "limits_of",
     "with_todays_connections",
+    "without_keys",
 ]
 
 # Fewer models than this tell too little of an item: their abilities are what its difficulty is read from.
@@ -39,12 +41,20 @@ class Roles:
         By the model's name in the response log.
     limits
         One a server, by :func:`~benchfill.endpoint_settings.server_of` its base URL.
+    grader
+        The last resort of grading, None where none is configured.
     """
 
     rewriter: Endpoint
     judge: Endpoint
     pool: Mapping[str, Endpoint]
     limits: Mapping[str, ServerLimit]
+    grader: Endpoint | None = None
+
+    def everyone(self) -> list[Endpoint]:
+        """All endpoints of the run."""
+        grader = [] if self.grader is None else [self.grader]
+        return [self.rewriter, self.judge, *grader, *self.pool.values()]
 
 
 def configured_roles(settings: Settings, log_models: Sequence[str]) -> Roles:
@@ -72,7 +82,13 @@ def configured_roles(settings: Settings, log_models: Sequence[str]) -> Roles:
         judge=endpoint_of("judge", settings.judge, settings.search),
         pool={entry.in_log: endpoint_of(entry.label, entry, settings.search) for entry in settings.pool},
         limits=limits_of(settings),
+        grader=configured_grader(settings),
     )
+
+
+def configured_grader(settings: Settings) -> Endpoint | None:
+    """The last resort of grading, if there is one."""
+    return None if settings.grader is None else endpoint_of("grader", settings.grader, settings.search)
 
 
 def configured_pool(settings: Settings) -> tuple[dict[str, Endpoint], Mapping[str, ServerLimit]]:
@@ -155,11 +171,21 @@ def with_todays_connections(stored: Settings, today: Settings) -> Settings:
             **stored.model_dump(),
             "rewriter": merged(stored.rewriter, today.rewriter),
             "judge": merged(stored.judge, today.judge),
+            "grader": merged(stored.grader, today.grader),
             "pool": [merged(entry, todays.get(entry.label)) for entry in stored.pool],
             "tracing": today.tracing.model_dump(),
             "allow_http": stored.allow_http or today.allow_http,
         }
     )
+
+
+def without_keys(settings: Settings) -> Settings:
+    """The same settings where nothing is sent: nobody needs the keys."""
+    document = settings.model_dump()
+    for entry in (document["rewriter"], document["judge"], *document["pool"]):
+        if entry is not None:
+            entry["api_key_env"] = None
+    return Settings.model_validate(document)
 
 
 def hosts_of(settings: Settings) -> list[str]:

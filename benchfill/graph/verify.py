@@ -17,7 +17,7 @@ from typing import Any
 from benchfill.call import StoredCall, StoredReply
 from benchfill.errors import BenchfillError, CallFailed, InputError
 from benchfill.graph.anchors import check_anchors
-from benchfill.graph.endpoints import Roles, configured_roles, embedded_roles
+from benchfill.graph.endpoints import Roles, configured_roles, embedded_roles, without_keys
 from benchfill.graph.models import open_models
 from benchfill.graph.probe import find_tool_modes
 from benchfill.graph.search import Emit
@@ -144,7 +144,7 @@ async def _again(
     failed: Mapping[tuple[str, str, int], AttemptRow],
 ) -> None:
     run = pool.run()
-    settings = _without_keys(Settings.model_validate(dict(run.settings)))
+    settings = without_keys(Settings.model_validate(dict(run.settings)))
     roles = _with_one_try(_roles(copy, pool, settings))
     kept = FreshLedger(ledger, run.id) if settings.fresh else ledger
     sandbox = Sandbox()
@@ -176,15 +176,6 @@ def _roles(copy: RunFolder, pool: Pool, settings: Settings) -> Roles:
         return configured_roles(settings, stored[2])
     name = world_name(json.loads(copy.world.read_text(encoding="utf-8")))
     return embedded_roles(NOWHERE, name, stored[2], settings.search)
-
-
-def _without_keys(settings: Settings) -> Settings:
-    """Nothing is sent, so nobody needs the keys."""
-    document = settings.model_dump()
-    for entry in (document["rewriter"], document["judge"], *document["pool"]):
-        if entry is not None:
-            entry["api_key_env"] = None
-    return Settings.model_validate(document)
 
 
 def _with_one_try(roles: Roles) -> Roles:
