@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -67,13 +68,15 @@ def document_of(name: str, path: Path, seed: int) -> dict[str, Any]:
 
     began, used = time.perf_counter(), time.process_time()
     read = load_responses([path], ImportOptions())
+    # Texts are of no use to a diagnosis.
+    notes = replace(read.report, without_text={}).warnings()
     found = diagnose(
         read.log,
         engine="nuts",
         seed=seed,
         guessing=read.guessing(),
         pool_subsets=True,
-        notes=read.report.warnings(),
+        notes=notes,
     )
     document = found.document()
     seconds = {"wall": time.perf_counter() - began, "processor": time.process_time() - used}

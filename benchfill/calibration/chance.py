@@ -22,12 +22,12 @@ from benchfill.calibration.response_log import ResponseLog
 from benchfill.calibration.scale import Scale, make_scale
 from benchfill.errors import InputError
 
-__all__ = ["GapChances", "gap_chances"]
+__all__ = ["GapChances", "affordable_replicates", "gap_chances"]
 
 Array = NDArray[np.float64]
 
 MOST, FEWEST = 100, 20  # replicates
-_WORK = 100_000  # of all replicates, see `_affordable`; about ten seconds
+_WORK = 100_000  # of all replicates, see `affordable_replicates`; about ten seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def gap_chances(
         The design gives no axis by this rule, not once in ten times R draws (kind ``no_variation``).
     """
     if replicates is None:
-        replicates = _affordable(fit, log)
+        replicates = affordable_replicates(fit, log)
     generator = np.random.default_rng(seed)
     mu_b, sigma_b = float(fit.mu_b_draws.mean()), float(np.exp(np.log(fit.sigma_b_draws).mean()))
     observed = _widths(fit, scale, top)
@@ -121,7 +121,7 @@ def gap_chances(
     )
 
 
-def _affordable(fit: Fit, log: ResponseLog) -> int:
+def affordable_replicates(fit: Fit, log: ResponseLog) -> int:
     """How many replicates take about ten seconds, in tens: of the design alone, so that it is the same everywhere."""
     groups = group_items(log, fit.guessing).size.size
     work = (groups + 30) * len(log.models) + len(log.items) / 10

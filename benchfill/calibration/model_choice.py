@@ -48,6 +48,15 @@ class HeldOut:
     attempts: Array
     hits: float
 
+    @classmethod
+    def of(cls, parts: Sequence[HeldOut]) -> HeldOut:
+        """Several parts of the same items together, such as folds."""
+        return cls(
+            np.sum([each.loss for each in parts], axis=0),
+            np.sum([each.attempts for each in parts], axis=0),
+            sum(each.hits for each in parts),
+        )
+
     @property
     def log_loss(self) -> float:
         """Mean over attempts, nats."""
@@ -195,11 +204,7 @@ def choose_model(
             hidden.append(score_held_out(train, test, model, guessing=guessing))
         report((place * (folds + 1) + folds) / steps, f"{model}: all answers")
         fit = fit_item_model(log, model, guessing=guessing)
-        found = HeldOut(
-            np.sum([each.loss for each in hidden], axis=0),
-            np.sum([each.attempts for each in hidden], axis=0),
-            sum(each.hits for each in hidden),
-        )
+        found = HeldOut.of(hidden)
         held.append(found)
         scores.append(
             ModelScore(

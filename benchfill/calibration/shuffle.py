@@ -6,8 +6,8 @@ the 1PL is fitted again. Two figures are compared with the real log's:
 
 - marginal gain: log likelihood of the 1PL (``mml``, its mode) minus that of the model scores alone (every item alike,
   each model at its own success rate; dealing anew does not change that one), an attempt, in nats;
-- held-out gain: the same for a fifth of the cells, predicted by a fit to the rest. It must be 0 or less after
-  shuffling.
+- held-out gain: the same for cells predicted by a fit to the rest, a fifth at a time: every cell of a small log, one
+  fifth of a large one. It must be 0 or less after shuffling.
 
 The spread of b is reported too. After shuffling it goes to 0 only as models grow: the mean of a few mixed cells still
 differs from item to item by chance, the more so the more attempts a cell has. The held-out gain knows the difference.
@@ -32,6 +32,7 @@ __all__ = ["ShuffleControl", "Structure", "shuffle_cells", "shuffle_control"]
 Array = NDArray[np.float64]
 
 _FOLDS = 5
+_SMALL = 10_000  # cells; up to here one fifth tells too little, and all five are predicted
 _SHUFFLED_LIMIT = 3.0  # standard errors above 0 that a shuffled log may show by chance: there are several
 _REAL_LIMIT = 2.0  # and the real one must show
 
@@ -164,14 +165,19 @@ def _structure(log: ResponseLog, guessing: Array | None, seed: int) -> Structure
     everything = np.ones(log.attempts.shape, dtype=np.bool_)
     scores_alone = -float(_by_scores(log, everything, everything).loss.sum())
 
-    hidden = deal_folds(log, _FOLDS, seed) == 0
-    shown = (log.attempts > 0) & ~hidden
-    train, test = (
-        ResponseLog(log.models, log.items, np.where(keep, log.correct, 0), np.where(keep, log.attempts, 0))
-        for keep in (shown, hidden)
-    )
-    fitted = score_held_out(train, test, "1pl", guessing=guessing)
-    plain = _by_scores(log, shown, hidden)
+    fold_of = deal_folds(log, _FOLDS, seed)
+    pairs = []
+    for fold in range(_FOLDS if log.attempts.size <= _SMALL else 1):
+        hidden = fold_of == fold
+        shown = (log.attempts > 0) & ~hidden
+        train, test = (
+            ResponseLog(
+                log.models, log.items, np.where(keep, log.correct, 0), np.where(keep, log.attempts, 0)
+            )
+            for keep in (shown, hidden)
+        )
+        pairs.append((score_held_out(train, test, "1pl", guessing=guessing), _by_scores(log, shown, hidden)))
+    fitted, plain = (HeldOut.of(parts) for parts in zip(*pairs, strict=True))
     se = fitted.se(plain)
     return Structure(
         marginal_gain=float(value - scores_alone) / float(log.attempts.sum()),

@@ -128,7 +128,7 @@ def diagnose(
     # All are read before the first is fitted: a wrong name should not take a minute to be seen.
     found = [_read(path, items, map_ or [], options) for path in paths]
     documents: list[dict[str, Any]] = []
-    with FitProgress() as progress:
+    with FitProgress(logs=len(found)) as progress:
         for name, log in zip(_names(paths), found, strict=True):
             place = f"{len(documents) + 1}/{len(found)} {name}: " if len(found) > 1 else ""
 
@@ -155,6 +155,7 @@ def diagnose(
                     raise
                 raise InputError(f"{name}: {error.message}", error.remedy, kind=error.kind) from error
             documents.append({**result.document(), "name": name})
+            progress.finish_log()
     _output(documents, as_json=as_json, html=html)
     failed = [each for each in documents if not (each["gate"]["passed"] or accept_unconverged)]
     if failed:

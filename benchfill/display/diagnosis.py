@@ -17,7 +17,7 @@ from rich.text import Text
 from benchfill.display.axis import View, axis
 from benchfill.display.console import make_console, print_table
 from benchfill.display.diagnosis_checks import check_lines
-from benchfill.display.diagnosis_pool import POOL_HEADERS, pool_rows, residual_lines
+from benchfill.display.diagnosis_pool import POOL_HEADERS, pool_rows, residual_lines, resolved_of
 from benchfill.display.plain import PlainDisplay
 from benchfill.display.text import interval, number, plain_text
 
@@ -29,15 +29,18 @@ _AXIS_WIDTH = 100
 
 
 class FitProgress:
-    """Progress of a fit on stderr: a bar in a terminal, plain lines elsewhere."""
+    """Progress of fits on stderr: a bar in a terminal, and one of the logs done where there are several; plain lines
+    elsewhere.
+    """
 
-    def __init__(self, stream: TextIO | None = None) -> None:
+    def __init__(self, stream: TextIO | None = None, *, logs: int = 1) -> None:
         console = make_console(stream or sys.stderr)
         self._plain: PlainDisplay | None = None
         self._bar: Progress | None = None
         if console.is_terminal and not console.is_dumb_terminal:
             columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
             self._bar = Progress(*columns, console=console, transient=True)
+            self._logs = self._bar.add_task(f"{logs} logs", total=logs, visible=logs > 1)
             self._task = self._bar.add_task("fit", total=1.0)
         else:
             self._plain = PlainDisplay(console)
@@ -52,6 +55,11 @@ class FitProgress:
     ) -> None:
         if self._bar is not None:
             self._bar.stop()
+
+    def finish_log(self) -> None:
+        """One of the logs is done."""
+        if self._bar is not None:
+            self._bar.advance(self._logs)
 
     def __call__(self, fraction: float, message: str) -> None:
         if self._bar is not None:
@@ -97,21 +105,41 @@ def print_diagnosis(document: Mapping[str, Any], stream: TextIO | None = None) -
 def print_comparison(documents: Sequence[Mapping[str, Any]], stream: TextIO | None = None) -> None:
     """Print one table of several benchmarks: figures of the point estimates, and below the 90 % intervals."""
     console = make_console(stream or sys.stdout)
-    table = _table("Benchmarks (z)", "benchmark", "n", "DDM", "Max Gap", "top-5", "gate")
+    table = _table("Benchmarks (z)", "benchmark", "n", "DDM", "Max Gap", "top-5", "resolved", "gate")
     table.columns[0].justify = "left"
     for column in table.columns[2:5]:
         column.no_wrap = True
     for document in documents:
         gate = Text("passed", style="green") if document["gate"]["passed"] else Text("failed", style="red")
         points = (number(document[key]) for key, _ in _FIGURES)
-        table.add_row(Text(plain_text(document["name"])), f"{document['n_items']:,}", *points, gate)
+        table.add_row(
+            Text(plain_text(document["name"])),
+            f"{document['n_items']:,}",
+            *points,
+            resolved_of(document["resolution"]),
+            gate,
+        )
         ranges = [interval(document[f"{key}_lo90"], document[f"{key}_hi90"]) for key, _ in _FIGURES]
         if any(ranges):
-            table.add_row("", "", *(Text(_short(each), style="dim") for each in ranges), "")
+            table.add_row("", "", *(Text(_short(each), style="dim") for each in ranges), "", "")
     print_table(console, table)
     brackets = "; in brackets 90 % intervals of the figure of the true item set"
-    known = any(document["ddm_lo90"] is not None for document in documents)
-    console.print(Text(f"Figures of the point estimates{brackets if known else ''}.", style="dim"))
+    if not any(document["ddm_lo90"] is not None for document in documents):
+        brackets = ""
+    console.print(
+        Text(
+            f"Figures of the point estimates{brackets}. resolved: of the widest gaps, how many are known to be empty "
+            "of items; the others are not resolvable with that design.",
+            style="dim",
+        )
+    )
+    for document in documents:
+        always = document["data"]["always_right_models"]
+        if always:
+            name, models = plain_text(document["name"]), ", ".join(map(plain_text, always))
+            console.print(
+                Text(f"{name}: right on every attempt, an artefact or beyond the benchmark: {models}")
+            )
 
 
 def _short(figures: str) -> str:

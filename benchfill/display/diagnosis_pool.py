@@ -1,4 +1,4 @@
-"""What the choice of models does to a diagnosis: intervals by halves of the pool beside those of the posterior."""
+"""How real the figures are: resolved gaps, and intervals by halves of the pool beside those of the posterior."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from benchfill.display.text import interval, number, plain_text
 
-__all__ = ["POOL_HEADERS", "pool_rows", "residual_lines"]
+__all__ = ["POOL_HEADERS", "pool_rows", "residual_lines", "resolved_of"]
 
 POOL_HEADERS = ("", "estimate", "posterior", "halves", "own axis", "wider")
 _FIGURES = (("ddm", "DDM"), ("max_gap", "Max Gap"), ("top5_sum", "Top-5"))
@@ -55,6 +55,13 @@ def pool_rows(document: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
         )
 
 
+def resolved_of(resolution: Mapping[str, Any] | None) -> str:
+    """How many of the examined gaps are resolved; a dash where that is not known."""
+    if resolution is None or resolution["resolved"] is None:
+        return "-"
+    return f"{resolution['resolved']} of {resolution['examined']}"
+
+
 def residual_lines(document: Mapping[str, Any], *, shown: int = 5) -> Iterator[str]:
     """Residual misfit in logits: the median item and model, and those that stray the most.
 
@@ -67,7 +74,11 @@ def residual_lines(document: Mapping[str, Any], *, shown: int = 5) -> Iterator[s
         line = (
             f"Residual misfit of {key}: median {number(median(each['residual'] for each in found), 2)} logits"
         )
-        beyond = [each for each in found if key == "models" or (each["p_adjusted"] or 0.0) < LEVEL]
+        beyond = [
+            each
+            for each in found
+            if each["residual"] > 0.0 and (key == "models" or (each["p_adjusted"] or 0.0) < LEVEL)
+        ]
         if beyond:
             beyond.sort(key=lambda each: (-each["residual"], each["id"]))
             named = [f"{plain_text(each['id'])} {number(each['residual'], 2)}" for each in beyond[:shown]]

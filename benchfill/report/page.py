@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import Any
 
 from benchfill.display.diagnosis_checks import check_lines
-from benchfill.display.diagnosis_pool import POOL_HEADERS, pool_rows, residual_lines
+from benchfill.display.diagnosis_pool import POOL_HEADERS, pool_rows, residual_lines, resolved_of
 from benchfill.display.text import interval, number
 from benchfill.report import plots
 from benchfill.report.ranks import VERDICTS, rank_matrix
@@ -56,10 +56,11 @@ def _comparison(documents: Sequence[Document]) -> str:
                     f"{number(document[key])}<br><small>{_ninety(document, key)}</small>"
                     for key, _ in _FIGURES
                 ),
+                resolved_of(document["resolution"]),
                 f'<span class="{gate[0]}">{gate[1]}</span>',
             ]
         )
-    headers = ("benchmark", "n", "models", *(title for _, title in _FIGURES), "gate")
+    headers = ("benchmark", "n", "models", *(title for _, title in _FIGURES), "gaps resolved", "gate")
     return (
         f"<h1>{len(documents)} benchmarks</h1><p>Figures of the point estimates in z; below them 90 % intervals of the "
         f"figure of the true item set.</p>{_table(headers, rows)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchfill.calibration.chance import gap_chances
+from benchfill.calibration.chance import affordable_replicates, gap_chances
 from benchfill.calibration.fit import fit_1pl
 from benchfill.calibration.measure import find_gaps
 from benchfill.calibration.scale import minmax_scale
@@ -65,3 +65,10 @@ def test_missing_cells_stay_missing_and_progress_is_told() -> None:
     told: list[float] = []
     gap_chances(fit, log, minmax_scale(fit), replicates=3, progress=lambda fraction, _: told.append(fraction))
     assert told == [0.0, pytest.approx(1 / 3), pytest.approx(2 / 3)]
+
+
+def test_replicates_are_as_many_as_the_design_affords() -> None:
+    """A hundred for a dozen models and one attempt, whatever the items; fewer where every item is a group."""
+    cheap, dear = simulate(12, 1000, 1, seed=1).log, simulate(30, 300, 200, seed=1).log
+    counts = [affordable_replicates(fit_1pl(log, engine="mml"), log) for log in (cheap, dear)]
+    assert counts == [100, 20]

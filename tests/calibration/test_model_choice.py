@@ -84,6 +84,31 @@ def test_the_true_model_is_chosen(truth: str) -> None:
         assert f"{best.log_loss:.4f}" in found.sentence()
 
 
+def test_a_large_log_is_compared_on_a_random_part_of_its_items_and_says_so() -> None:
+    generator = np.random.default_rng(8)
+    theta, b = generator.normal(0.0, 1.2, 10), generator.normal(0.0, 1.5, 300)
+    slope = generator.uniform(0.3, 1.7, (10, 1))
+    log = log_of(generator.binomial(8, expit(slope * (theta[:, None] - b))), 8)
+    guessing = np.zeros(300)
+    first, second, other = (
+        choose_model(
+            log, folds=2, models=("1pl", "model_slopes"), most_cells=1000, guessing=guessing, seed=seed
+        )
+        for seed in (1, 1, 2)
+    )
+    assert first == second
+    assert first.scores != other.scores
+    assert (first.items, first.of_items, first.best) == (100, 300, "model_slopes")
+    assert first.attempts == 10 * 100 * 8
+    assert first.sentence().endswith("Compared on a random 100 of 300 items.")
+    whole = choose_model(log, folds=2, models=("1pl", "model_slopes"), most_cells=3000)
+    assert (whole.items, whole.of_items) == (300, 300)
+    assert "random" not in whole.sentence()
+    # The part says the same as the whole, less surely.
+    assert first.scores[1].gain == pytest.approx(whole.scores[1].gain, abs=4 * first.scores[1].gain_se)
+    assert first.scores[1].gain_se > whole.scores[1].gain_se
+
+
 def test_slopes_of_models_win_on_gsm8k_of_twelve_models(shared: Path) -> None:
     """A sketch on the public split: 0.3865 against 0.4202 over eleven blocks; here one of them, dealt anew."""
     log = read_responses(shared / "data/psn_irt/GSM8K_wide.csv.gz").log
