@@ -180,6 +180,9 @@ class Settings(_Section):
     world: WorldSettings = WorldSettings()
     rewriter: EndpointSettings | None = None
     judge: EndpointSettings | None = None
+    grader: EndpointSettings | None = Field(
+        default=None, description="asked only where the comparison of an answer with its key cannot tell"
+    )
     pool: tuple[PoolEntry, ...] = ()
     budget: BudgetSettings = BudgetSettings()
     answer: AnswerSettings = AnswerSettings()
@@ -206,6 +209,8 @@ class Settings(_Section):
             yield ("rewriter",), self.rewriter
         if self.judge is not None:
             yield ("judge",), self.judge
+        if self.grader is not None:
+            yield ("grader",), self.grader
         for number, entry in enumerate(self.pool):
             yield ("pool", number), entry
 

@@ -30,6 +30,7 @@ def announce(pool: Pool, run: RunRow, roles: Roles, emit: Emit) -> None:
         return f"{run.world} endpoint, embedded" if run.world else urlsplit(endpoint.base_url).netloc
 
     asked = [("rewriter", roles.rewriter), ("judge", roles.judge)]
+    asked += [] if roles.grader is None else [("grader", roles.grader)]
     asked += [("pool", roles.pool[model]) for model in sorted(roles.pool)]
     emit(
         "run_started",

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 from benchfill.item import Item
 from benchfill.memory.records import AttemptRow
-from benchfill.prompts.render import PromptBook
+from benchfill.prompts.render import PromptBook, make_nonce
 from benchfill.tools.client import ModelClient, derive_seed
-from benchfill.tools.grading import Grader
+from benchfill.tools.grading import Grade, Grader, in_original_letters, shown_item, shuffled_order
+from benchfill.tools.llm_grader import ask_grader, shown_response
 from benchfill.tools.respondent import ask_respondent
 
 __all__ = ["NO_ANSWER", "Panel", "counted_as"]
@@ -36,6 +38,10 @@ class Panel:
         Models whose latest call showed that none can succeed, with the reason.
     failed
         Attempts that are known to have failed, by item, model and number: taken as they are, not asked.
+    grader_model
+        Asked where the grader cannot tell; None leaves such attempts missing.
+    shuffle
+        Whether the options of an item stand in another order at every attempt, where it allows that.
     """
 
     benchmark: str
@@ -45,6 +51,8 @@ class Panel:
     grader: Grader
     failed: Mapping[tuple[str, str, int], AttemptRow] = field(default_factory=dict)
     down: dict[str, str] = field(default_factory=dict)
+    grader_model: ModelClient | None = None
+    shuffle: bool = False
 
     async def ask(self, item: Item, model: str, attempt: int) -> AttemptRow:
         """Ask once; a failure of the infrastructure is a missing attempt with its reason.
@@ -57,14 +65,20 @@ class Panel:
         known = self.failed.get((item.id, model, attempt))
         if known is not None:
             return known
+        # By item, model and number alone: runs of other seeds find the reply again.
+        order = (
+            shuffled_order(item, derive_seed(0, "options", item.id, model, attempt)) if self.shuffle else ()
+        )
+        shown = shown_item(item, order) if order else item
         result = await ask_respondent(
             self.clients[model],
-            self.prompts.answer(item),
-            item=item,
+            self.prompts.answer(shown),
+            item=shown,
             grader=self.grader,
             seed=derive_seed(self.seed, "respondent", item.id, model, attempt),
             tag=f"respondent/{self.benchmark}/a{attempt}",
             attempt=attempt,
+            last_resort=None if self.grader_model is None else partial(self._ask_grader, self.grader_model),
         )
         if result.down:
             self.down[model] = result.reason
@@ -76,7 +90,21 @@ class Panel:
             attempt=attempt,
             outcome=result.outcome,
             reason=result.reason,
-            extracted=result.extracted,
+            extracted=in_original_letters(result.extracted, order) if order else result.extracted,
+        )
+
+    async def _ask_grader(
+        self, client: ModelClient, item: Item, response: str, model: str, attempt: int
+    ) -> Grade | None:
+        about = f"{model}/a{attempt}"
+        messages = self.prompts.grade(
+            item, shown_response(response), nonce=make_nonce("grade", item.id, model, str(attempt))
+        )
+        return await ask_grader(
+            client,
+            messages,
+            seed=lambda turn: derive_seed(self.seed, "grader", item.id, about, turn),
+            tag=f"grader/{self.benchmark}/{about}",
         )
 
 

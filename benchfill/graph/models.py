@@ -25,15 +25,24 @@ class Models:
     ----------
     respondents
         By the model's name in the response log.
+    grader
+        The last resort of grading, None where none is configured.
     """
 
     rewriter: ModelClient
     judge: ModelClient
     respondents: Mapping[str, ModelClient]
+    grader: ModelClient | None = None
 
     def everyone(self) -> list[ModelClient]:
-        """All clients: rewriter, judge, then the pool by name."""
-        return [self.rewriter, self.judge, *(self.respondents[name] for name in sorted(self.respondents))]
+        """All clients: rewriter, judge, grader, then the pool by name."""
+        grader = [] if self.grader is None else [self.grader]
+        return [
+            self.rewriter,
+            self.judge,
+            *grader,
+            *(self.respondents[name] for name in sorted(self.respondents)),
+        ]
 
     async def close(self) -> None:
         await asyncio.gather(*(client.aclose() for client in self.everyone()))
@@ -49,6 +58,7 @@ def open_models(roles: Roles, *, ledger: CallLedger, run: str, meter: Meter) -> 
         rewriter=client("rewriter", roles.rewriter),
         judge=client("judge", roles.judge),
         respondents=open_clients("pool", roles.pool, roles.limits, ledger=ledger, run=run, meter=meter),
+        grader=None if roles.grader is None else client("grader", roles.grader),
     )
 
 

@@ -41,6 +41,10 @@ class Search:
         Names of the pool, sorted; the order of ``theta`` (models,) and ``theta_draws`` (draws, models), in logits.
     respondents
         A client a model of the pool.
+    grader_model
+        The last resort of grading, None where none is configured.
+    shuffle
+        Whether options stand in another order at every attempt.
     no_answer
         How a reply without an answer counts.
     min_models
@@ -68,6 +72,8 @@ class Search:
     grader: Grader
     sandbox: Sandbox
     emit: Emit
+    grader_model: ModelClient | None = None
+    shuffle: bool = False
     no_answer: Literal["missing", "wrong"] = "missing"
     min_models: int = 6
     failed: Mapping[tuple[str, str, int], AttemptRow] = field(default_factory=dict)
@@ -79,7 +85,16 @@ class Search:
         stored = self.pool.benchmark()
         if stored is None:
             raise LookupError("the benchmark is not in the memory")
-        return Panel(stored[1], self.seed, self.respondents, self.prompts, self.grader, self.failed)
+        return Panel(
+            stored[1],
+            self.seed,
+            self.respondents,
+            self.prompts,
+            self.grader,
+            self.failed,
+            grader_model=self.grader_model,
+            shuffle=self.shuffle,
+        )
 
     def nonce(self, *parts: str) -> str:
         """Tag of the data in one prompt; the same whenever that prompt is rendered again."""

@@ -180,7 +180,7 @@ async def _work(
         closing.callback(ledger.close)
         meter.budget = budget_of(
             settings.budget,
-            [roles.rewriter, roles.judge, *roles.pool.values()],
+            roles.everyone(),
             ledger=ledger,
             run=run.id,
             go_on=f"benchfill resume {run.id}",
@@ -247,6 +247,9 @@ def make_search(
         judge=models.judge,
         respondents=models.respondents,
         grader=Grader(sandbox, settings.grading),
+        grader_model=models.grader,
+        # The replay world knows an item by its text as logged, options and all.
+        shuffle=settings.answer.shuffle_options and run.world != "replay",
         sandbox=sandbox,
         emit=emit,
         no_answer=settings.answer.no_answer,

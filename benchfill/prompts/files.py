@@ -35,6 +35,8 @@ PLACEHOLDERS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "judge.md": (frozenset(), frozenset({"answer_form"})),
     "judge_item.md": (frozenset({"item"}), frozenset({"nonce"})),
     "judge_key.md": (frozenset({"key", "solution"}), frozenset({"nonce", "key_form"})),
+    "grader.md": (frozenset(), frozenset()),
+    "grader_item.md": (frozenset({"item", "key", "response"}), frozenset({"nonce", "key_form"})),
     "respondent.md": (frozenset(), frozenset({"answer_form"})),
 }
 _PLACEHOLDER = re.compile(r"\{\{([a-z_]+)\}\}")

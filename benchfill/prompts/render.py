@@ -6,6 +6,7 @@ The method stands in the prompt files, the data of the items between tags (:mod:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +171,22 @@ class PromptBook:
             return [question]
         form = self._answer_form(item)
         return [_message("system", self._files.fill("respondent.md", {"answer_form": form})), question]
+
+    def grade(self, item: Item, response: str, *, nonce: str) -> list[Message]:
+        """System and user message of the last resort of grading: item, key and a response to it."""
+        nonce = safe_nonce(nonce, [item, replace(item, question=response)])
+        shown = block("item", [tag("question", item.question, nonce), *choices_tag(item, nonce)], nonce)
+        values = {
+            "nonce": nonce,
+            "item": shown,
+            "key": tag("key", item.answer, nonce),
+            "response": tag("response", response, nonce),
+            "key_form": self._key_form(item),
+        }
+        return [
+            _message("system", self._files.fill("grader.md", {})),
+            _message("user", self._files.fill("grader_item.md", values)),
+        ]
 
     def _key_form(self, item: Item) -> str:
         return self._files.key_forms.get(item.answer_type, _CUSTOM_KEY_FORM)

@@ -12,6 +12,7 @@ from benchfill.item import Item
 if TYPE_CHECKING:
     from benchfill.tools.client import Message, ModelClient
     from benchfill.tools.grading import Grader
+    from benchfill.tools.llm_grader import LastResort
 
 __all__ = ["Attempt", "ask_respondent"]
 
@@ -25,7 +26,8 @@ class Attempt:
     outcome
         ``missing`` is neither right nor wrong and enters no likelihood.
     reason
-        Empty for a graded attempt; else ``no_answer`` (finished or cut off without one), ``ungraded`` (the
+        Empty for an attempt that was graded by comparison, ``llm_grader:<model>`` where the last resort of grading
+        decided; of a missing one ``no_answer`` (finished or cut off without one), ``ungraded`` (the
         comparison could not be made), ``refusal``, ``content_filter``, ``context_cut`` (the server cut the
         question down without a word), or the reason of the failed call.
     extracted
@@ -51,6 +53,7 @@ async def ask_respondent(
     seed: int,
     tag: str,
     attempt: int,
+    last_resort: LastResort | None = None,
 ) -> Attempt:
     """Ask one model once and grade what it replied; its reasoning text is never graded.
 
@@ -62,6 +65,8 @@ async def ask_respondent(
         The item, with its key.
     seed, tag, attempt
         Seed, sample tag and number of this attempt.
+    last_resort
+        Asked where the grader cannot tell; None leaves the attempt missing.
 
     Returns
     -------
@@ -85,7 +90,12 @@ async def ask_respondent(
     if reply.finish_reason in {"refusal", "content_filter"}:
         return missing(reply.finish_reason)
     grade = await grader.grade(item, reply.content, finish_reason=reply.finish_reason)
+    reason = ""
+    if grade.verdict == "ungraded" and last_resort is not None:
+        decided = await last_resort(item, reply.content, model, attempt)
+        if decided is not None:
+            grade, reason = decided, decided.reason
     if grade.verdict in {"no_answer", "ungraded"}:
         return missing(grade.verdict, grade.extracted)
     outcome: Literal["correct", "wrong"] = "correct" if grade.verdict == "correct" else "wrong"
-    return Attempt(model, attempt, outcome, "", grade.extracted)
+    return Attempt(model, attempt, outcome, reason, grade.extracted)

@@ -17,6 +17,7 @@ __all__ = [
     "LookUpItem",
     "Problem",
     "SubmitAnswer",
+    "SubmitGrade",
     "SubmitItem",
     "SubmitVerdict",
     "tool_name",
@@ -141,7 +142,7 @@ class SubmitAnswer(BaseModel):
 
     answer: Annotated[
         str,
-        _filled(2000),
+        _filled(20000),
         Field(
             description='Only the final answer, e.g. 42 or \\\\frac{3}{4} or B; write "none" when the '
             'question has no answer and "several" when it has more than one.',
@@ -172,6 +173,25 @@ class SubmitVerdict(BaseModel):
         str, _filled(2000), Field(description="The answer you now hold to be right, final answer only.")
     ]
     reason: Annotated[str, _filled(4000), Field(description="Why, in one to three sentences.")]
+
+
+class SubmitGrade(BaseModel):
+    """Hand in the grade of the response, once."""
+
+    model_config = _tool("submit_grade")
+
+    verdict: Annotated[
+        Literal["correct", "wrong", "cannot_tell"],
+        Field(
+            description="correct: the final answer of the response means the same as the key. wrong: it means "
+            "something else, or there is none. cannot_tell: key or answer cannot be read for certain."
+        ),
+    ]
+    answer: Annotated[
+        str,
+        Field(description="The final answer of the response, copied from it; empty when there is none."),
+    ] = ""
+    reason: Annotated[str, _filled(4000), Field(description="Why, in one sentence.")]
 
 
 def tool_name(schema: type[BaseModel]) -> str:

@@ -7,7 +7,13 @@ from benchfill.tools.grading.cleaning import extract_code
 from benchfill.tools.grading.grader import Grader
 from benchfill.tools.grading.kinds import infer_answer_type
 from benchfill.tools.grading.self_check import failing_keys
-from benchfill.tools.grading.shuffle import in_original_letters, may_reorder, option_order, shown_item
+from benchfill.tools.grading.shuffle import (
+    in_original_letters,
+    may_reorder,
+    option_order,
+    shown_item,
+    shuffled_order,
+)
 from benchfill.tools.grading.verdicts import Grade, Verdict
 
 __all__ = [
@@ -22,4 +28,5 @@ __all__ = [
     "may_reorder",
     "option_order",
     "shown_item",
+    "shuffled_order",
 ]

@@ -14,7 +14,7 @@ from benchfill.tools.grading.evaluation import approximate
 from benchfill.tools.grading.latex import canonical_math
 from benchfill.tools.grading.values import read_value
 
-__all__ = ["in_original_letters", "may_reorder", "option_order", "shown_item"]
+__all__ = ["in_original_letters", "may_reorder", "option_order", "shown_item", "shuffled_order"]
 
 _REFERS = re.compile(
     r"\b(?:all|none|neither|both|any|either|some)\b.{0,20}\b(?:above|below|these|those"
@@ -46,6 +46,12 @@ def option_order(item: Item, seed: int) -> tuple[int, ...]:
     return tuple(int(index) for index in np.random.default_rng(seed).permutation(count))
 
 
+def shuffled_order(item: Item, seed: int) -> tuple[int, ...]:
+    """As `option_order`; empty where the options stay as written, or the key names none that could be followed."""
+    order = option_order(item, seed)
+    return order if list(order) != sorted(order) and key_letters(item) else ()
+
+
 def shown_item(item: Item, order: Sequence[int]) -> Item:
     """The item with its options in the shown order and the key letters following their options.
 
@@ -65,9 +71,15 @@ def shown_item(item: Item, order: Sequence[int]) -> Item:
     return replace(item, choices=tuple(item.choices[index] for index in order), answer=moved)
 
 
-def in_original_letters(extracted: str, order: Sequence[int]) -> str:
-    """Chosen letters of a shown order, like "B" or "A, C", as letters of the options as written."""
-    places = [ord(letter) - ord("A") for letter in extracted.split(", ")]
+def in_original_letters(extracted: str | None, order: Sequence[int]) -> str | None:
+    """Chosen letters of a shown order, like "B" or "A, C", as letters of the options as written.
+
+    What is no choice of these options, such as the words of a grading model, stays as it is.
+    """
+    letters = extracted.split(", ") if extracted else []
+    places = [ord(letter) - ord("A") if len(letter) == 1 else -1 for letter in letters]
+    if not places or not all(0 <= place < len(order) for place in places):
+        return extracted
     return ", ".join(sorted(chr(ord("A") + order[place]) for place in places))
 
 
