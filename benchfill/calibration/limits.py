@@ -37,7 +37,8 @@ def resolution_of(document: Mapping[str, Any], most_totals: int | None) -> dict[
         one = len(open_) == 1
         text = (
             f"{resolved} of {which} {'is' if resolved == 1 else 'are'} resolved. "
-            f"{'Gap' if one else 'Gaps'} {', '.join(open_)} {'is' if one else 'are'} not resolvable with this design ({design})."
+            f"{'Gap' if one else 'Gaps'} {', '.join(open_)} {'is' if one else 'are'} not resolvable with this "
+            f"design ({design})."
         )
     else:
         text = f"Not resolvable with this design ({design}): none of {which} is known to be empty of items."
