@@ -114,8 +114,8 @@ def run_many(
 
 
 def frontier(searches: int, seed: int) -> Iterator[Row]:
-    """BenchFill by so many searches; the grid of `fixed` by a third of them, since it claims nothing that is checked."""
-    fewer = max(2, searches // 3)
+    """BenchFill by so many searches, the grid of `fixed` by two thirds of them."""
+    fewer = max(2, 2 * searches // 3)
     for width in (6.0, 4.0, 8.0):
         setting = f"12 models, axis {width:g} logits"
         world: dict[str, Any] = {"models": 12, "width": width}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,7 @@ from benchfill.calibration.strategy import GapGoal
 Floats = NDArray[np.float64]
 
 # Draws of the abilities a search carries; a run keeps 200.
-DRAWS = 60
+DRAWS = 24
 
 
 @dataclass(frozen=True)

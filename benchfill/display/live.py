@@ -187,7 +187,8 @@ def _gap_line(gap: GapView) -> Text:
         if end is not None and end["accepted"] is not None:
             place = z_interval(end["z_mean"], end["z_lo90"], end["z_hi90"])
             item = plain_text(str(end["accepted"]))
-            line += f": deviation {deviation(end['expected_deviation'])}, z {place}, {item}"
+            unconfirmed = "" if end.get("confirmed") else ", unconfirmed"
+            line += f": deviation {deviation(end['expected_deviation'])}, z {place}, {item}{unconfirmed}"
     elif gap.status == "searching":
         line += f" round {gap.round}"
         best = gap.best()

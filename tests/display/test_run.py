@@ -16,9 +16,10 @@ from rich.console import Console
 from benchfill.display.console import make_console
 from benchfill.display.live import FullDisplay, picture
 from benchfill.display.ndjson import event_line
+from benchfill.display.plain import event_lines
 from benchfill.display.run import choose_mode, make_display, print_result
 from benchfill.display.session import Session
-from benchfill.display.tables import print_runs, print_status
+from benchfill.display.tables import print_runs, print_status, result_table
 from tests.display.recorded import recorded
 
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -99,7 +100,7 @@ def test_plain_is_one_line_an_event_without_control_characters() -> None:
         "gap 2 of 2: [0.640, 0.820], target 0.730, tolerance 0.0090",
         "gap 1 round 1 g1-r1-c3: refused (near red [bold]copy[/bold] of s-03)",
         "gap 1 filled: g1-r1-c2, z 0.419 [0.399, 0.439], expected deviation 0.0081, 1,536 attempts, "
-        "1 round, 1,606 calls",
+        "confirmed by fresh attempts, 1 round, 1,606 calls",
         "gap 2 unfilled, 1 round, 1,606 calls",
     ):
         assert lines.count(line) == 1
@@ -321,7 +322,7 @@ def test_lists_of_runs_and_candidates_show_foreign_text_as_text(
     lines = [re.sub(r" {2,}", "  ", line.strip()) for line in capsys.readouterr().out.splitlines()]
     assert lines.count("calm-gauge  running  simulated  sample  0  1 of 3") == 2
     assert "deep-lens  -  -  -  -  -" in lines
-    assert "1  0.400  -  c2  0.410  -  12  filled" in lines
+    assert "1  0.400  -  c2  0.410  -  12  filled, unconfirmed" in lines
     assert "1, 2  c3  -  -  -  -  refused: near duplicate of [red]s-03[/red]" in lines
 
 
@@ -351,3 +352,13 @@ def test_a_poor_encoding_replaces_characters_instead_of_failing() -> None:
     print_result(make_console(stream), {**find(recorded(), "summary"), "export": "benchfill export ü"})
     stream.flush()
     assert b"export: benchfill export ?" in raw.getvalue()
+
+
+def test_an_item_without_a_confirmation_is_marked_wherever_it_is_shown() -> None:
+    end = next(event for event in recorded() if event["event"] == "gap_finished" and event["accepted"])
+    for confirmed, marked in ((True, False), (False, True)):
+        gap = {**end, "confirmed": confirmed}
+        (status,) = result_table([gap]).columns[-1].cells
+        assert ("unconfirmed" in str(status)) is marked
+        (line,) = event_lines(gap, Session())
+        assert (", unconfirmed" in line) is marked

@@ -1,0 +1,88 @@
+"""Confirmation by fresh attempts, against closed forms and drawn answers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from benchfill.calibration.confirmation import confirm, confirmation_attempts, further_attempts
+from benchfill.calibration.online import CandidatePrior
+from benchfill.calibration.scale import Scale
+
+SCALE = Scale("s", -3.0, 3.0)
+THETA = np.linspace(-2.0, 2.0, 12)
+TARGET, TOLERANCE = 0.5, 0.015
+
+
+def answers(z: float, attempts: int, rng: np.random.Generator):
+    chance = expit(THETA - SCALE.to_b(z))
+    asked = np.full(THETA.size, attempts)
+    return rng.binomial(asked, chance), asked
+
+
+def look(z: float, attempts: int, rng: np.random.Generator, *, tolerance: float = TOLERANCE):
+    """Fresh answers of an item at z that was chosen for lying exactly on target, by as many answers."""
+    fresh = answers(z, attempts, rng)
+    before = np.round(attempts * expit(THETA - SCALE.to_b(TARGET))).astype(int), fresh[1]
+    return confirm(
+        THETA[None, :],
+        SCALE,
+        target=TARGET,
+        tolerance=tolerance,
+        fresh=fresh,
+        everything=(fresh[0] + before[0], fresh[1] + before[1]),
+        prior=CandidatePrior(TARGET, 0.05),
+    )
+
+
+def test_the_attempts_are_the_formula():
+    """ceil(4 / (1.25 tol W)^2 / efficiency), shared by the models."""
+    p = expit(THETA - SCALE.to_b(TARGET))
+    together = math.ceil(4 / (1.25 * TOLERANCE * 6) ** 2 / (np.mean(p * (1 - p)) * 4))
+    assert confirmation_attempts(THETA, TARGET, SCALE, TOLERANCE) == math.ceil(together / 12)
+
+
+def test_so_many_attempts_tell_the_place_to_the_tolerance():
+    rng = np.random.default_rng(1)
+    attempts = confirmation_attempts(THETA, TARGET, SCALE, TOLERANCE)
+    fresh = [look(TARGET, attempts, rng).fresh for _ in range(40)]
+    # E|x| is 0.8 sd.
+    assert np.mean([0.8 * each.sd for each in fresh]) == pytest.approx(TOLERANCE, rel=0.05)
+
+
+def test_items_on_target_pass_and_items_far_off_never_do():
+    rng = np.random.default_rng(2)
+    attempts = confirmation_attempts(THETA, TARGET, SCALE, TOLERANCE)
+    on = [look(TARGET, attempts, rng).verdict for _ in range(60)]
+    off = [look(TARGET + 6 * TOLERANCE, attempts, rng).verdict for _ in range(60)]
+    assert on.count("confirmed") >= 48
+    assert set(off) == {"refused"}
+
+
+def test_the_reported_place_knows_nothing_of_the_attempts_it_was_chosen_by():
+    rng = np.random.default_rng(3)
+    fresh = answers(TARGET, 50, rng)
+    told = [
+        confirm(
+            THETA[None, :], SCALE, target=TARGET, tolerance=TOLERANCE, fresh=fresh, everything=everything,
+            prior=CandidatePrior(TARGET, 0.01),
+        )
+        for everything in (fresh, (fresh[0] + 40, fresh[1] + 40))
+    ]  # fmt: skip
+    assert told[0].fresh.mean == told[1].fresh.mean
+    assert told[0].pooled.mean != told[1].pooled.mean
+
+
+def test_what_is_unsettled_ends_after_twice_as_many_attempts():
+    rng = np.random.default_rng(4)
+    found = (look(TARGET + 0.5 * TOLERANCE, 40, rng) for _ in range(400))
+    unsettled = next(each for each in found if each.verdict == "unsettled")
+    assert unsettled.settled(asked=40, planned=40, dry=False, settling=False).verdict == "unsettled"
+    assert unsettled.settled(asked=80, planned=40, dry=False, settling=False).verdict == "refused"
+    # The best that is left is taken, at what it claims; so is one that nobody answers any more.
+    assert unsettled.settled(asked=80, planned=40, dry=False, settling=True).verdict == "confirmed"
+    assert unsettled.settled(asked=40, planned=40, dry=True, settling=False).verdict == "confirmed"
+    assert further_attempts(41) == 20
