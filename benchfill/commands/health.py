@@ -225,7 +225,7 @@ async def _healthy(name: str, client: ModelClient) -> Check:
     from benchfill.tools.tool_modes import probe
 
     found = f"{client.endpoint.model} at {client.endpoint.host} answers"
-    if name not in ("rewriter", "judge"):
+    if name not in ("rewriter", "judge", "grader"):
         return Check(name, "ok", found)
     if client.endpoint.tool_mode != "auto":
         return Check(name, "ok", f"{found}; structured replies as {client.endpoint.tool_mode}, as configured")

@@ -174,7 +174,7 @@ async def _ask_all(clients: Sequence[ModelClient]) -> dict[str, CallFailed]:
 
 
 async def find_tool_modes(models: Models, emit: Emit) -> None:
-    """Settle how rewriter and judge are asked for structured replies, where the settings leave it open.
+    """Settle how rewriter, judge and grader are asked for structured replies, where the settings leave it open.
 
     Raises
     ------
@@ -185,8 +185,8 @@ async def find_tool_modes(models: Models, emit: Emit) -> None:
     """
     from benchfill.tools.tool_modes import probe
 
-    for client in (models.rewriter, models.judge):
-        if client.endpoint.tool_mode != "auto":
+    for client in (models.rewriter, models.judge, models.grader):
+        if client is None or client.endpoint.tool_mode != "auto":
             continue
         try:
             client.mode = await probe(client)

@@ -133,7 +133,9 @@ def make_run_folder(home: Path, name: str) -> Iterator[RunFolder]:
     path = home / "runs" / name
     unfinished = path.with_name(f".{name}.unfinished")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # Each by itself: the mode holds for the last folder only, and the ledger lies in the first.
+        for folder in (home, path.parent):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if path.exists():
             raise InputError(
                 f"There is a run {name} already.",

@@ -36,9 +36,10 @@ def test_what_is_commented_out_in_it_is_valid_too(benchfill: Callable[..., Said]
     benchfill("init")
     path = Path("benchfill.toml")
     text = path.read_text(encoding="utf-8")
-    uncommented = re.sub(r"^# (\w+ = )", r"\1", text, flags=re.MULTILINE)
+    uncommented = re.sub(r"^# (\w+ = |\[)", r"\1", text, flags=re.MULTILINE)
     path.write_text(uncommented, encoding="utf-8")
     settings = load_settings()
+    assert settings.grader is not None
     assert settings.budget.max_time == 8 * 3600
     assert settings.search.prompts == Path("my-prompts")
     assert [entry.in_log for entry in settings.pool][-1] == "meta-llama/Llama-3.1-8B-Instruct"

@@ -142,10 +142,13 @@ def made(home: Path, name: str) -> RunFolder:
 
 
 def test_run_folders_have_one_owner_and_one_name(tmp_path: Path):
-    folder = made(tmp_path, "first")
+    home = tmp_path / "home"
+    folder = made(home, "first")
     assert folder.path.stat().st_mode & 0o077 == 0
+    # The ledger will lie there.
+    assert home.stat().st_mode & 0o077 == 0
     with pytest.raises(InputError, match="a run first already"):
-        made(tmp_path, "first")
+        made(home, "first")
     for bad in ("", "../up", "a/b", "-x", ".x", "a" * 65):
         with pytest.raises(InputError, match="cannot be called"):
             made(tmp_path, bad)
