@@ -151,11 +151,11 @@ def test_run_folders_have_one_owner_and_one_name(tmp_path: Path):
         made(home, "first")
     for bad in ("", "../up", "a/b", "-x", ".x", "a" * 65):
         with pytest.raises(InputError, match="cannot be called"):
-            made(tmp_path, bad)
-    assert [run.name for run in list_runs(tmp_path)] == ["first"]
-    assert find_run(tmp_path, None) == folder
+            made(home, bad)
+    assert [run.name for run in list_runs(home)] == ["first"]
+    assert find_run(home, None) == folder
     with pytest.raises(InputError, match="There is no run other"):
-        find_run(tmp_path, "other")
+        find_run(home, "other")
 
 
 def test_a_folder_that_was_never_finished_is_no_run_and_blocks_no_name(tmp_path: Path):
