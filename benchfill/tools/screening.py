@@ -61,6 +61,16 @@ _LEAK = (
     r"|\\boxed\s*\{\s*"
     r"|(?:答案|正确答案|結果|结果|解)\s*(?:是|为|為|等于|：|:|=)+\s*"
 )
+# What speaks to whoever checks the item instead of to who answers it.
+_ADDRESSED = re.compile(
+    r"(?i)\b(?:judges?|graders?|reviewers?|evaluators?|verdicts?|ratings?)\b[^.?!\n]{0,60}"
+    r"\b(?:must|should|shall|accept|approve|correct|valid|pass)\b"
+    r"|\b(?:ignore|disregard|forget|override)\b[^.?!\n]{0,40}"
+    r"\b(?:instructions?|references?|keys?|rules?|prompts?|above|previous)\b"
+    r"|\b(?:accept|approve)\s+(?:this|the)\s+item\b|^\s*(?:system|assistant|developer)\s*:"
+    r"|\bsubmit_(?:verdict|answer)\b|\[\[\s*\w+\s*\]\]|</?instructions?>|\balways\s+answer\b",
+    re.MULTILINE,
+)
 _SHAPES = {
     "yesno": re.compile(r"(?i)\W*(?:yes|no|true|false|y|n|是|否|对|错|正确|错误)\W*"),
     "mcq": re.compile(r"[A-Z]"),
@@ -115,6 +125,7 @@ class Screen:
             ("choices", _choices),
             ("wrong_type", _wrong_type),
             ("answer_leak", _answer_leak),
+            ("addresses_judge", _addresses_judge),
         ):
             detail = check(submission, parent)
             if detail:
@@ -194,6 +205,20 @@ def _incomplete(submission: Submission, parent: Item) -> str:
         unmatched = _unmatched(text)
         if unmatched:
             return f"in the {name} {unmatched} do not match"
+    return ""
+
+
+def _addresses_judge(submission: Submission, parent: Item) -> str:
+    known = " ".join((parent.question, *parent.choices, parent.solution))
+    if _ADDRESSED.search(known):
+        # A benchmark may be about judges and instructions.
+        return ""
+    for text in (submission.question, *submission.choices, submission.solution):
+        found = _ADDRESSED.search(text)
+        if found:
+            return (
+                f"{found.group(0).strip()[:60]!r} speaks to whoever checks the item; write for who answers it"
+            )
     return ""
 
 

@@ -22,6 +22,7 @@ __all__ = ["TextCall", "calls_in_text"]
 _MARK = "]<]minimax[>["
 _ENVELOPE = re.compile(r"<((?:minimax:)?(?:tool_calls?|function_calls?))>(.*?)</\1>", re.DOTALL)
 _OPENING = re.compile(r"<(?:minimax:)?(?:tool_calls?|function_calls?)>|<function=|<invoke name=")
+_TAG = re.compile(r"<[a-zA-Z/]")
 _QWEN = re.compile(r"<function=([^<>\s]+)\s*>(.*?)</function>", re.DOTALL)
 _QWEN_FIELD = re.compile(r"<parameter=([^<>\s]+)\s*>(.*?)</parameter>", re.DOTALL)
 _INVOKE = re.compile(r'<invoke name="([^"<>]+)"\s*>(.*?)</invoke>', re.DOTALL)
@@ -29,8 +30,9 @@ _INVOKE_FIELD = re.compile(r'<parameter name="([^"<>]+)"\s*>(.*?)</parameter>', 
 _FENCE = re.compile(r"```(?:json|tool_call|tool_code|xml)?[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL)
 _NAMES = ("tool", "name", "function", "tool_name")
 _ARGUMENTS = ("arguments", "parameters", "args", "input")
-# Longer than any call may be, short enough that no text makes the search for tags take long.
+# Longer than any call may be, and more tags than any reply needs: within both no text makes the search take long.
 _LONGEST = 80_000
+_MOST_TAGS = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +70,8 @@ def calls_in_text(
     text, _ = without_thinking(content)
     text = text.replace(_MARK, "").strip()
     found, rest = _Found(), text
-    if len(text) > _LONGEST:
-        return [], int(_OPENING.search(text) is not None)
+    if _OPENING.search(text) and (len(text) > _LONGEST or len(_TAG.findall(text)) > _MOST_TAGS):
+        return [], 1
     if _OPENING.search(text):
         rest = _ENVELOPE.sub(lambda match: _take(found, match.group(2), tools), rest)
         for dialect in (_QWEN, _INVOKE):
