@@ -13,6 +13,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from benchfill.calibration import chance
 from benchfill.calibration import diagnosis as room
 from benchfill.calibration.data_checks import check_data
 from benchfill.calibration.fit import Fit
@@ -211,6 +212,19 @@ def test_progress_in_a_terminal_is_a_bar_that_goes_away(monkeypatch: pytest.Monk
     assert "sampling" in sink.getvalue()
 
 
+def test_several_logs_have_a_bar_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("TERM", "xterm")
+    sink = Terminal()
+    with FitProgress(sink, logs=2) as progress:
+        progress(0.5, "sampling")
+        progress.finish_log()
+    assert "2 logs" in sink.getvalue()
+
+
 def test_several_logs_are_compared_in_one_table_and_one_document(log: Path, tmp_path: Path) -> None:
     paths = [tmp_path / "aime.csv", tmp_path / "deep" / "responses.csv"]
     paths[1].parent.mkdir()
@@ -225,7 +239,7 @@ def test_several_logs_are_compared_in_one_table_and_one_document(log: Path, tmp_
     assert one["fingerprint"] == two["fingerprint"]
     table = run(*paths, "--fast")
     assert table.exit_code == 0, table.output
-    for part in ("aime", "deep", "DDM", "Max Gap", "top-5", "passed"):
+    for part in ("aime", "deep", "DDM", "Max Gap", "top-5", "resolved", "passed"):
         assert part in table.stdout
     broken = tmp_path / "apart.csv"
     broken.write_text("model,item_id,correct,count\na,q1,1,2\nb,q2,1,2\n", encoding="utf-8")
@@ -234,7 +248,8 @@ def test_several_logs_are_compared_in_one_table_and_one_document(log: Path, tmp_
     assert str(refused.exception).startswith("apart: ")
 
 
-def test_everything_of_a_log_with_a_gap(log: Path, tmp_path: Path) -> None:
+def test_everything_of_a_log_with_a_gap(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chance, "MOST", chance.FEWEST)
     page = tmp_path / "report.html"
     result = run(log, "--engine", "laplace", "--pool-subsets", "--top", 3, "--json", "--html", page)
     assert result.exit_code == 0, result.output
@@ -252,6 +267,13 @@ def test_everything_of_a_log_with_a_gap(log: Path, tmp_path: Path) -> None:
     assert len(document["rank_stability"]["pairs"]) == 15
     assert document["model_choice"]["sentence"] in " ".join(document["limits"])
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert document["p_chance_replicates"] == 20
+    sink = io.StringIO()
+    print_diagnosis(document, sink)
+    flat = " ".join(sink.getvalue().split())
+    assert document["resolution"]["sentence"] in flat
+    assert "Another pool: 20 halves of the models" in flat
+    assert "Residual misfit of items: median" in flat
     assert [each.name for each in tmp_path.iterdir() if "unfinished" in each.name] == []
 
 

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchfill.calibration import chance
 from benchfill.calibration.diagnosis import diagnose
 from benchfill.calibration.response_log import ResponseLog
+from benchfill.display.text import interval
 from benchfill.report.page import render_page
 
 _VOID = {"meta", "br"}
@@ -58,7 +60,9 @@ def document() -> dict[str, Any]:
     correct = rng.binomial(attempts, 1 / (1 + np.exp(b - theta[:, None])))
     models, items = tuple(f"model {n}" for n in range(8)), tuple(f"q{n:02d}" for n in range(20))
     log = ResponseLog(models, items, correct, attempts)
-    found = diagnose(log, engine="laplace", seed=1, pool_subsets=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chance, "MOST", chance.FEWEST)
+        found = diagnose(log, engine="laplace", seed=1, pool_subsets=True)
     return {**found.document(), "name": "tens"}
 
 
@@ -93,6 +97,19 @@ def test_every_item_model_gap_and_limit_is_there(document: dict[str, Any]) -> No
     assert shaded.count("gap-yes") == resolved + 1
     pairs = [each for each in shaded if each and each.startswith("pair ")]
     assert len(pairs) == 8 * 7 // 2 + 5
+
+
+def test_what_is_resolved_and_what_another_pool_would_say(document: dict[str, Any]) -> None:
+    shown = " ".join(read(render_page([document])).text)
+    assert document["resolution"]["sentence"] in shown
+    pool = document["pool_dependence"]
+    assert "Another pool" in shown
+    for key in ("ddm", "own_ddm", "own_max_gap"):
+        assert interval(pool[f"{key}_lo90"], pool[f"{key}_hi90"]) in shown
+    assert pool["own_ddm_wider"] in ("pool", "posterior")
+    assert [gap["width_wider"] in ("pool", "posterior") for gap in pool["gaps"]] == [True] * 5
+    for kind in ("items", "models"):
+        assert f"Residual misfit of {kind}: median" in shown
 
 
 def test_the_area_of_the_distributions_is_the_ddm(document: dict[str, Any]) -> None:
