@@ -13,6 +13,7 @@ from rich.text import Text
 from benchfill.display.console import make_console, print_table
 from benchfill.display.live import FullDisplay
 from benchfill.display.ndjson import NdjsonDisplay
+from benchfill.display.no_answer import print_no_answer
 from benchfill.display.plain import PlainDisplay
 from benchfill.display.tables import coverage_table, missing_line, result_table, totals_line
 from benchfill.display.text import plain_text
@@ -68,6 +69,9 @@ def print_result(console: Console, summary: Mapping[str, Any]) -> None:
     """What came of a run: its gaps, the coverage before and after, totals, and the command that exports."""
     print_table(console, result_table(summary["gaps"]))
     print_table(console, coverage_table(summary["before"], summary["after"], summary["oracle"]))
+    # Summaries of runs of before have none.
+    if "no_answer" in summary:
+        print_no_answer(console, summary["no_answer"], axis="z")
     console.print(Text(totals_line(summary["totals"])), soft_wrap=True)
     missing = missing_line(summary.get("missing", {}))
     if missing:
