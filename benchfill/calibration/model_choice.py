@@ -22,7 +22,15 @@ from benchfill.calibration.model_slopes import ItemModel, fit_item_model
 from benchfill.calibration.response_log import ResponseLog
 from benchfill.errors import InputError
 
-__all__ = ["HeldOut", "ModelChoice", "ModelScore", "choose_model", "deal_folds", "score_held_out"]
+__all__ = [
+    "HeldOut",
+    "ModelChoice",
+    "ModelScore",
+    "choose_model",
+    "deal_folds",
+    "score_held_out",
+    "some_items",
+]
 
 Array = NDArray[np.float64]
 
@@ -136,17 +144,22 @@ class ModelChoice:
     def sentence(self) -> str:
         """What came out, in plain words."""
         first, best = self.scores[0], next(score for score in self.scores if score.model == self.best)
-        part = f" Compared on a random {self.items:,} of {self.of_items:,} items."
-        thinned = part if self.items < self.of_items else ""
+        lead = min(self.scores, key=lambda score: score.log_loss)
         if best is first:
-            return (
+            text = (
                 "No richer item model predicts hidden answers better than the 1PL by more than two standard errors"
-                f" (its log loss is {first.log_loss:.4f}).{thinned}"
+                f" (its log loss is {first.log_loss:.4f})."
             )
-        return (
-            f"{_WORDS[self.best]} predicts hidden answers better than the 1PL: log loss {best.log_loss:.4f} against"
-            f" {first.log_loss:.4f}, a difference of {best.gain:.4f} with standard error {best.gain_se:.4f}.{thinned}"
-        )
+        else:
+            text = (
+                f"{_WORDS[lead.model]} predicts hidden answers better than the 1PL: log loss {lead.log_loss:.4f} "
+                f"against {first.log_loss:.4f}, a difference of {lead.gain:.4f} with standard error {lead.gain_se:.4f}."
+            )
+            if best is not lead:
+                text += f" {_WORDS[self.best]} is within two standard errors of it ({best.log_loss:.4f})."
+        if self.items < self.of_items:
+            text += f" Compared on a random {self.items:,} of {self.of_items:,} items."
+        return text
 
 
 _WORDS = {"model_slopes": "A 1PL with a slope a model", "2pl": "A 2PL"}
@@ -187,10 +200,7 @@ def choose_model(
         A fit did not converge.
     """
     of_items = len(log.items)
-    chosen = _some_items(log, most_cells, seed)
-    if chosen.size < of_items:
-        log = log.select_items([log.items[at] for at in chosen])
-        guessing = None if guessing is None else guessing[chosen]
+    log, guessing = some_items(log, guessing, most_cells, seed)
     fold_of = deal_folds(log, folds, seed)
     report = progress or (lambda fraction, message: None)
     scores: list[ModelScore] = []
@@ -284,12 +294,22 @@ def deal_folds(log: ResponseLog, folds: int, seed: int) -> NDArray[np.int64]:
     return fold_of
 
 
-def _some_items(log: ResponseLog, most_cells: int, seed: int) -> NDArray[np.int64]:
-    """Places of the items that are compared, ascending."""
+def some_items(
+    log: ResponseLog, guessing: Array | None, most_cells: int, seed: int
+) -> tuple[ResponseLog, Array | None]:
+    """A random part of the items with about so many cells (models x items), or all where there are no more.
+
+    Parameters
+    ----------
+    guessing
+        Shape (items,), or None; thinned alike.
+    """
     every, most = len(log.items), max(2, most_cells // len(log.models))
     if every <= most:
-        return np.arange(every)
-    return np.sort(np.random.default_rng([seed, 1]).choice(every, most, replace=False))
+        return log, guessing
+    chosen = np.sort(np.random.default_rng([seed, 1]).choice(every, most, replace=False))
+    part = log.select_items([log.items[at] for at in chosen])
+    return part, None if guessing is None else guessing[chosen]
 
 
 def _only(log: ResponseLog, keep: NDArray[np.bool_]) -> ResponseLog:

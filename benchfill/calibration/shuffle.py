@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from benchfill.calibration.grouping import group_items
 from benchfill.calibration.mml import find_mode
-from benchfill.calibration.model_choice import HeldOut, deal_folds, score_held_out
+from benchfill.calibration.model_choice import HeldOut, deal_folds, score_held_out, some_items
 from benchfill.calibration.response_log import ResponseLog
 
 __all__ = ["ShuffleControl", "Structure", "shuffle_cells", "shuffle_control"]
@@ -33,6 +33,7 @@ Array = NDArray[np.float64]
 
 _FOLDS = 5
 _SMALL = 10_000  # cells; up to here one fifth tells too little, and all five are predicted
+_MOST_CELLS = 60_000  # models x items; of a larger log a random part of the items serves
 _SHUFFLED_LIMIT = 3.0  # standard errors above 0 that a shuffled log may show by chance: there are several
 _REAL_LIMIT = 2.0  # and the real one must show
 
@@ -76,6 +77,8 @@ class ShuffleControl:
         The real log's held-out gain is more than two standard errors above 0, and above every shuffled one.
     beaten_by
         Held-out gain of the real log minus the largest shuffled one, nats an attempt.
+    items, of_items
+        Items that were used, and items of the log; fewer where it has more than 60,000 cells.
     """
 
     real: Structure
@@ -84,6 +87,8 @@ class ShuffleControl:
     passed: bool
     structured: bool
     beaten_by: float
+    items: int
+    of_items: int
 
 
 def shuffle_control(
@@ -112,6 +117,8 @@ def shuffle_control(
     BenchfillError
         A fit did not converge.
     """
+    of_items = len(log.items)
+    log, guessing = some_items(log, guessing, _MOST_CELLS, seed)
     generator = np.random.default_rng(seed)
     report = progress or (lambda fraction, message: None)
     found: list[Structure] = []
@@ -130,6 +137,8 @@ def shuffle_control(
         passed=not any(_clear(each, _SHUFFLED_LIMIT) for each in shuffled),
         structured=_clear(real, _REAL_LIMIT) and real.held_out_gain > highest,
         beaten_by=real.held_out_gain - highest,
+        items=len(log.items),
+        of_items=of_items,
     )
 
 

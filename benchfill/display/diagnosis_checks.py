@@ -123,6 +123,8 @@ def _shuffle(found: Mapping[str, Any] | None) -> Iterator[Line]:
         mark, what = Text("see", "yellow"), f"{gain}, not clear of chance; {beside}"
     else:
         mark, what = Text("FAIL", "bold red"), f"no more structure than in shuffled answers: {gain}, {beside}"
+    if found["items"] < found["of_items"]:
+        what += f"; on a random {found['items']:,} of {found['of_items']:,} items"
     yield mark, Text(f"shuffle control: {what}")
 
 

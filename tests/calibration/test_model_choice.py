@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from benchfill.calibration.model_choice import HeldOut, choose_model, deal_folds, score_held_out
+from benchfill.calibration.model_choice import (
+    HeldOut,
+    ModelChoice,
+    ModelScore,
+    choose_model,
+    deal_folds,
+    score_held_out,
+)
 from benchfill.calibration.model_slopes import fit_item_model
 from benchfill.calibration.response_log import ResponseLog
 from benchfill.errors import InputError
@@ -107,6 +114,22 @@ def test_a_large_log_is_compared_on_a_random_part_of_its_items_and_says_so() -> 
     # The part says the same as the whole, less surely.
     assert first.scores[1].gain == pytest.approx(whole.scores[1].gain, abs=4 * first.scores[1].gain_se)
     assert first.scores[1].gain_se > whole.scores[1].gain_se
+
+
+def test_the_sentence_names_who_leads_and_who_is_as_good() -> None:
+    def score(model: str, log_loss: float, gain: float | None) -> ModelScore:
+        return ModelScore(model, log_loss, 0.01, 0.8, gain, None if gain is None else 0.01, 0.0, 0.0, 3)
+
+    scores = score("1pl", 0.44, None), score("model_slopes", 0.42, 0.02), score("2pl", 0.41, 0.03)
+
+    def sentence(best: str) -> str:
+        return ModelChoice(scores, best, "1pl", 3, 100, 10, 10).sentence()
+
+    assert sentence("2pl").startswith("A 2PL predicts hidden answers better than the 1PL: log loss 0.4100")
+    both = sentence("model_slopes")
+    assert both.startswith(sentence("2pl"))
+    assert both.endswith("A 1PL with a slope a model is within two standard errors of it (0.4200).")
+    assert sentence("1pl").startswith("No richer item model")
 
 
 def test_slopes_of_models_win_on_gsm8k_of_twelve_models(shared: Path) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+from benchfill.calibration import shuffle
 from benchfill.calibration.grouping import group_items
 from benchfill.calibration.mml import find_mode
 from benchfill.calibration.shuffle import shuffle_cells, shuffle_control
@@ -38,6 +39,13 @@ def test_real_structure_beats_shuffled(attempts: int) -> None:
     assert all(each.spread < 0.4 * found.real.spread for each in found.shuffled)
     assert all(each.marginal_gain < 0.2 * found.real.marginal_gain for each in found.shuffled)
     assert found == shuffle_control(log, shuffles=2)
+
+
+def test_of_a_large_log_a_random_part_is_shuffled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shuffle, "_MOST_CELLS", 600)
+    found = shuffle_control(simulate(12, 120, 4, seed=3).log, guessing=np.zeros(120), shuffles=1)
+    assert (found.items, found.of_items) == (50, 120)
+    assert found.structured
 
 
 def test_a_log_without_structure_is_said_to_have_none() -> None:
