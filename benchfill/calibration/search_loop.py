@@ -19,6 +19,7 @@ from benchfill.calibration.confirmation import (
     confirmation_attempts,
     further_attempts,
 )
+from benchfill.calibration.new_item_fit import new_item_fit
 from benchfill.calibration.online import CandidatePrior, ItemPosterior, item_posterior, ml_difficulty
 from benchfill.calibration.reach import aim_at
 from benchfill.calibration.rewriter_record import Hit, RewriterRecord, choose_parents
@@ -34,11 +35,15 @@ Counts = tuple[Ints, Ints]
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
-    """What never changes in a search: the axis and the pool's abilities ((M,), draws (S, M), logits)."""
+    """What never changes in a search: the axis and the pool's abilities ((M,), draws (S, M), logits).
+
+    `lowest_slope` is the bar below which an item's key is suspect (`new_item_fit.lowest_slope`).
+    """
 
     scale: Scale
     theta: NDArray[np.float64]
     theta_draws: NDArray[np.float64]
+    lowest_slope: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +242,10 @@ class _Search:
         ended = self._measure(current, goal)
         for name in current:
             each = self.all[name]
+            if self.views[name].suspect:
+                # Not what the rewriter meant to write, and nothing to write from.
+                del self.history.children[name]
+                continue
             alone = item_posterior(
                 self.frozen.theta_draws, each.correct, each.answered, self.frozen.scale,
                 guessing=each.guessing,
@@ -281,7 +290,9 @@ class _Search:
         posterior = each.posterior(self.frozen)
         b = ml_difficulty(self.frozen.theta, each.correct, each.answered, each.guessing)
         z_ml = None if b is None else self.frozen.scale.to_z(b)
-        self.views[each.id] = CandidateView(each.id, posterior, each.asked, z_ml)
+        fit = new_item_fit(self.frozen.theta, each.correct, each.answered, each.guessing)
+        suspect = fit.suspect_key(self.frozen.lowest_slope)
+        self.views[each.id] = CandidateView(each.id, posterior, each.asked, z_ml, suspect)
         self.history.children[each.id] = (posterior.mean, posterior.sd)
 
     def _confirm(self, name: str, tolerance: float) -> Confirmation:

@@ -51,12 +51,15 @@ class CandidateView:
         Asked of every model so far.
     z_ml
         Where maximum likelihood puts it; None where there is no maximum (all right, all wrong, none asked).
+    suspect
+        Whether its key is suspect by its answers (`new_item_fit`).
     """
 
     id: str
     posterior: ItemPosterior
     attempts: int
     z_ml: float | None = None
+    suspect: bool = False
 
 
 @dataclass(frozen=True, slots=True)

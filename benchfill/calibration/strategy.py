@@ -171,7 +171,7 @@ def next_step(
     Parameters
     ----------
     candidates, earlier
-        Judged candidates of this round and of the rounds before, as they stand.
+        Judged candidates of this round and of the rounds before, as they stand. Those with a suspect key are out.
     goal
         Of this round, with ``tolerance`` the gap's.
     theta
@@ -189,12 +189,16 @@ def next_step(
     Step
     """
     failed = Counter(refused)
-    candidates = [view for view in candidates if failed[view.id] < CONFIRMATIONS]
+
+    def may_do(views: Sequence[CandidateView]) -> list[CandidateView]:
+        return [view for view in views if failed[view.id] < CONFIRMATIONS and not view.suspect]
+
+    candidates = may_do(candidates)
     decision = strategy.choose(candidates, goal)
     if decision.kind == "exhausted":
         if not last_round:
             return Step("next_round")
-        everyone = [*candidates, *(view for view in earlier if failed[view.id] < CONFIRMATIONS)]
+        everyone = [*candidates, *may_do(earlier)]
         near = gap.near
         on_target = attempts_needed(theta, scale.to_b(gap.target), scale, near)
         settled = strategy.choose(

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from benchfill.calibration.fit import fit_1pl
+from benchfill.calibration.new_item_fit import lowest_slope
 from benchfill.calibration.scale import minmax_scale
 from benchfill.calibration.search_loop import Frozen
 from benchfill.calibration.strategy import GapGoal
@@ -65,7 +66,12 @@ def prepare_ablation(
         items=benchmark.items,
         places=places,
         models=fit.models,
-        frozen=Frozen(scale, fit.theta, fit.theta_draws[step]),
+        frozen=Frozen(
+            scale,
+            fit.theta,
+            fit.theta_draws[step],
+            lowest_slope(fit.theta, benchmark.log.correct, benchmark.log.attempts, guessing),
+        ),
         gaps=tuple(GapGoal(row.lo, row.hi, row.target, row.tolerance) for row in rows),
         settings=settings.search,
         fixed_attempts=fixed_attempts,

@@ -50,15 +50,21 @@ def calibrate(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
         last_round=last_round,
         refused=state["refused"],
     )
+    suspect = [name for name, each in measured.items() if each.view.suspect]
     if step.candidate is None:
-        return {"met": "", "fresh_from": NOT_CONFIRMING}
+        return {"met": "", "fresh_from": NOT_CONFIRMING, "suspect": suspect}
     asked[step.candidate] = everyone[step.candidate].view.attempts
     if step.kind == "ask":
-        return {"asked": asked, "plan": {step.candidate: asked[step.candidate] + step.block}}
+        return {
+            "asked": asked,
+            "plan": {step.candidate: asked[step.candidate] + step.block},
+            "suspect": suspect,
+        }
     confirms = search.settings.confirm and search.strategy.confirms
     return {
         "asked": asked,
         "met": step.candidate,
+        "suspect": suspect,
         "taken_at": step.tolerance,
         "fresh_from": asked[step.candidate] if confirms else NOT_CONFIRMING,
     }

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from benchfill.calibration.new_item_fit import new_item_fit
 from benchfill.calibration.online import CandidatePrior, ItemPosterior, item_posterior, ml_difficulty
 from benchfill.calibration.rewriter_record import Hit, RewriterRecord
 from benchfill.calibration.selection import CandidateView
@@ -64,9 +65,9 @@ def measure(search: Search, gap: GapRow, name: str, asked: int) -> Measured:
         search, item, posterior, counts, expected_deviation=posterior.expected_deviation(gap.target)
     )
     z_ml = None if estimate.b_ml is None else float(search.scale.to_z(estimate.b_ml))
-    return Measured(
-        CandidateView(name, posterior, asked, z_ml), estimate, still_answered(search, rows, asked)
-    )
+    suspect = new_item_fit(search.theta, *counts, item.guessing).suspect_key(search.lowest_slope)
+    view = CandidateView(name, posterior, asked, z_ml, suspect)
+    return Measured(view, estimate, still_answered(search, rows, asked))
 
 
 def still_answered(search: Search, rows: Sequence[AttemptRow], asked: int) -> bool:
@@ -109,6 +110,9 @@ def record_before(search: Search, gap: int, round: int) -> RewriterRecord:
     hits = []
     for candidate in search.pool.candidates():
         if (candidate.gap, candidate.round) >= (gap, round) or candidate.item is None:
+            continue
+        if candidate.status == "rejected":
+            # Its key is suspect: not what the rewriter meant to write.
             continue
         landed = _landed(search, candidate)
         if landed is not None and candidate.parent in places:

@@ -21,7 +21,7 @@ def references(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
     earlier = {
         str(candidate.item)
         for candidate in search.pool.candidates()
-        if (candidate.gap, candidate.round) < (gap.gap, state["round"])
+        if (candidate.gap, candidate.round) < (gap.gap, state["round"]) and candidate.status != "rejected"
     }
     known = {
         item: estimate

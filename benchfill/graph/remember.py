@@ -14,6 +14,8 @@ from benchfill.memory.records import Candidate, CandidateStatus, GapRow, GapStat
 
 __all__ = ["gap_report", "remember"]
 
+SUSPECT = "suspect_key: weaker models solve it more often than stronger ones"
+
 
 def remember(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
     """Settle what became of the round's candidates and of the gap."""
@@ -21,7 +23,9 @@ def remember(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
     gap = search.pool.gap(state["gap"])
     met = state["met"]
     for name in state["asked"]:
-        if name != met:
+        if name in state["suspect"]:
+            _settle(search, search.pool.candidate(name), "rejected", SUSPECT)
+        elif name != met:
             reason = "refused by fresh attempts" if name in state["refused"] else ""
             _settle(search, search.pool.candidate(name), "dropped", reason)
     status: GapStatus = "open"

@@ -32,6 +32,7 @@ def retrieve(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
     children = {
         str(candidate.item): candidate.item is not None
         and (candidate.gap, candidate.round) < (gap.gap, state["round"])
+        and candidate.status != "rejected"
         for candidate in search.pool.candidates()
     }
     known = {
@@ -61,6 +62,7 @@ def retrieve(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
         "plan": {},
         "met": "",
         "fresh_from": NOT_CONFIRMING,
+        "suspect": [],
         "refused": [] if state["round"] == 1 else state["refused"],
         "done": False,
     }

@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from benchfill.calibration.new_item_fit import lowest_slope
 from benchfill.calibration.scale import Scale
 from benchfill.calibration.strategy import Strategy, make_strategy
 from benchfill.graph.attempts import Panel
@@ -95,6 +96,19 @@ class Search:
             grader_model=self.grader_model,
             shuffle=self.shuffle,
         )
+
+    @cached_property
+    def lowest_slope(self) -> float:
+        """Slope below which an item's key is suspect, by the benchmark's own items."""
+        stored = self.pool.benchmark()
+        if stored is None:
+            return 0.0
+        _, _, models, responses = stored
+        rows = [models.index(model) for model in self.models]
+        items = [item for item in self.pool.items("original") if item.id in responses]
+        counts = np.asarray([responses[item.id] for item in items])[:, rows, :]
+        guessing = np.asarray([item.guessing for item in items])
+        return lowest_slope(self.theta, counts[:, :, 0].T, counts[:, :, 1].T, guessing)
 
     def nonce(self, *parts: str) -> str:
         """Tag of the data in one prompt; the same whenever that prompt is rendered again."""

@@ -42,6 +42,8 @@ class SearchState(TypedDict, total=False):
         Number of the first attempt of its confirmation, `NOT_CONFIRMING` while there is none.
     refused
         Candidates of this gap whose confirmation failed, once for each time.
+    suspect
+        Candidates of this round whose answers make their keys suspect.
     priors, chance
         What the rewriter's record expects of each parent's rewrite (center and scale, z), and the chance (at the
         most promising parent) that it lies within the tolerance.
@@ -62,6 +64,7 @@ class SearchState(TypedDict, total=False):
     taken_at: float
     fresh_from: int
     refused: list[str]
+    suspect: list[str]
     priors: dict[str, list[float]]
     chance: float
     step: Step

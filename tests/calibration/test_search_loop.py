@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -62,6 +64,11 @@ def test_a_candidate_refused_twice_is_out():
     good = view("a", 0.5, 0.005)
     assert step(good, refused=["a"]).kind == "take"
     assert step(good, refused=["a", "a"]).kind == "next_round"
+
+
+def test_a_suspect_key_is_out_however_near_it_lies():
+    good = view("a", 0.5, 0.005)
+    assert step(dataclasses.replace(good, suspect=True)).kind == "next_round"
 
 
 def test_fixed_asks_everyone_alike_and_takes_the_nearest_estimate():

@@ -30,7 +30,7 @@ class Recorded:
         return [
             Written(each.id, parent)
             for each, parent in zip(candidates, parents, strict=True)
-            if each.status in ("dropped", "accepted") and self.pool.attempts(str(each.item))
+            if each.item is not None and self.pool.attempts(each.item)
         ]
 
     def item(self, name: str) -> str:
