@@ -9,6 +9,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -177,7 +178,8 @@ def test_failures_of_every_kind_show_no_key(
         dying.reply = lambda body, reply=reply: reply
         events, outcome = drive(unsearched, settings)
         assert isinstance(outcome, RunPaused | InputError), outcome
-        said.append(f"{outcome!r} {outcome} {outcome.__cause__} {outcome.__context__}")
+        # As --debug shows it.
+        said.append("".join(traceback.format_exception(outcome)))
         all_events += events
     monkeypatch.setenv("DYING_KEY", "")
     _, outcome = drive(unsearched, settings)
