@@ -5,10 +5,16 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from benchfill.memory.ledger import Ledger
+from benchfill.tools.client import ModelClient
+from benchfill.tools.endpoint import Endpoint
 from benchfill.tools.limits import WINDOW, ServerLimit
+from benchfill.tools.meter import Meter
+from tests.tools.fake_endpoint import serving
 
 
 class FakeTime:
@@ -162,6 +168,34 @@ async def test_closing_reaches_those_who_wait_for_their_minute() -> None:
     await asyncio.sleep(0.01)
     assert not waiting.done()
     waiting.cancel()
+
+
+async def test_only_what_is_sent_counts_and_a_wait_is_said(tmp_path: Path) -> None:
+    """Through the client: replies of the ledger are free, usage replaces what was set aside."""
+    said: list[tuple[str, str]] = []
+    meter = Meter(on_wait=lambda endpoint, seconds, reason: said.append((endpoint, reason)))
+    # A call sets aside more than 1,000 tokens and takes 10: unsettled, the second would not go out.
+    limit = ServerLimit(8, requests_per_minute=2, tokens_per_minute=1500)
+    async with serving() as fake:
+        with Ledger(tmp_path / "ledger.sqlite") as ledger:
+            endpoint = Endpoint("e", fake.url, "m", max_tokens=1000)
+            client = ModelClient(endpoint, ledger=ledger, role="r", run="r", limit=limit, meter=meter)
+
+            async def ask(tag: str) -> bool:
+                question = [{"role": "user", "content": "7 x 6?"}]
+                return (await client.ask(question, seed=1, tag=tag)).from_ledger
+
+            assert not await ask("a")
+            assert not await asyncio.wait_for(ask("b"), 5.0)
+            assert await asyncio.wait_for(asyncio.gather(*(ask(tag) for tag in "abab")), 5.0) == [True] * 4
+            third = asyncio.create_task(ask("c"))
+            await asyncio.sleep(0.2)
+            assert not third.done()
+            assert len(fake.requests) == 2
+            assert said == [("e", "limit_a_minute")]
+            third.cancel()
+            await asyncio.gather(third, return_exceptions=True)
+            await client.aclose()
 
 
 async def test_a_call_that_is_cancelled_while_it_waits_leaves_no_trace() -> None:
