@@ -29,7 +29,7 @@ FIGURES = 34  # columns right of it, on terminals of at least WIDE columns
 WIDE = 110
 
 # Events that stay in the scrollback above the picture.
-_LASTING = ("gap_finished", "interrupted")
+_LASTING = ("anchors", "gap_finished", "interrupted")
 _SIGNS = {
     "open": "·",
     "searching": "▶",

@@ -130,6 +130,17 @@ def _plan(event: Mapping[str, Any], session: Session) -> Iterator[str]:
         )
 
 
+def _anchors(event: Mapping[str, Any], session: Session) -> Iterator[str]:
+    yield f"anchors: {', '.join(plain_text(item) for item in event['items'])}, {event['attempts']} attempts a model"
+    for shift in event["shifts"]:
+        model = plain_text(shift["model"])
+        if shift["shift"] is None:
+            yield f"anchors: {model} did not answer"
+            continue
+        off = ", beyond its error" if shift["drifted"] else ""
+        yield f"anchors: {model} {shift['shift']:+.2f} logits (standard error {shift['se']:.2f}){off}"
+
+
 def _gap_started(event: Mapping[str, Any], session: Session) -> Iterator[str]:
     yield (
         f"gap {event['gap']} of {event['of']}: {interval(event['lo'], event['hi'])}, "
@@ -221,6 +232,7 @@ _LINES = {
     "stage": _stage,
     "diagnosis": _diagnosis,
     "plan": _plan,
+    "anchors": _anchors,
     "gap_started": _gap_started,
     "round_started": _round_started,
     "candidate": _candidate,

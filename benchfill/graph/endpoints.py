@@ -182,8 +182,8 @@ def with_todays_connections(stored: Settings, today: Settings) -> Settings:
 def without_keys(settings: Settings) -> Settings:
     """The same settings where nothing is sent: nobody needs the keys."""
     document = settings.model_dump()
-    for entry in (document["rewriter"], document["judge"], *document["pool"]):
-        if entry is not None:
+    for entry in (*document.values(), *document["pool"]):
+        if isinstance(entry, dict) and "api_key_env" in entry:
             entry["api_key_env"] = None
     return Settings.model_validate(document)
 

@@ -180,11 +180,11 @@ def _roles(copy: RunFolder, pool: Pool, settings: Settings) -> Roles:
 
 def _with_one_try(roles: Roles) -> Roles:
     """What failed is not tried again: it failed after all its tries."""
-    return Roles(
+    return dataclasses.replace(
+        roles,
         rewriter=dataclasses.replace(roles.rewriter, tries=1),
         judge=dataclasses.replace(roles.judge, tries=1),
         pool={model: dataclasses.replace(endpoint, tries=1) for model, endpoint in roles.pool.items()},
-        limits=roles.limits,
     )
 
 
