@@ -22,13 +22,23 @@ from benchfill.calibration.response_log import ResponseLog
 from benchfill.calibration.scale import Scale, pool_scale
 from benchfill.calibration.targets import Target, Uniform, distance
 
-__all__ = ["SHAPE_LIMIT", "BenchmarkFigures", "Figure", "FigureSet", "benchmark_figures", "item_sets"]
+__all__ = [
+    "GAP_LIMIT",
+    "SHAPE_LIMIT",
+    "BenchmarkFigures",
+    "Figure",
+    "FigureSet",
+    "benchmark_figures",
+    "item_sets",
+]
 
 Array = NDArray[np.float64]
 
 _TOP = 5
 _DRAWS = 400
+_NO_GAP = 1e-9
 SHAPE_LIMIT = 0.1
+GAP_LIMIT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +102,19 @@ class BenchmarkFigures:
         Of the posterior; 1 under ``mml``, where abilities count as known and the intervals are too narrow.
     blur
         Median over the uncensored items of the posterior sd of b over sigma_b.
+    gap_blur
+        Median posterior sd of the uncensored items, in z, over the posterior median of the Max Gap.
     shape_dependent
-        ``blur > SHAPE_LIMIT``: the intervals hold where difficulties follow a normal distribution, and depend on that.
+        ``blur > SHAPE_LIMIT or gap_blur > GAP_LIMIT``: the intervals hold where difficulties follow a normal
+        distribution, and depend on that. The second condition is met by many well measured items, whose neighbours
+        are nearer than their own uncertainty.
     """
 
     sets: tuple[FigureSet, ...]
     n_censored: int
     draws: int
     blur: float
+    gap_blur: float
     shape_dependent: bool
 
 
@@ -146,8 +161,12 @@ def benchmark_figures(
         lo, median, hi = np.quantile(sampled[:, at], [0.05, 0.5, 0.95], axis=0)
         figures = [Figure(*map(float, each)) for each in zip(point, median, lo, hi, strict=True)]
         sets.append(FigureSet(items, int(chosen.sum()), axis.name, measure.name, *figures))
-    blur = _blur(fit, conditionals)
-    return BenchmarkFigures(tuple(sets), int(fit.censored.sum()), len(conditionals), blur, blur > SHAPE_LIMIT)
+    sd, sigma_b = _typical_sd(fit, conditionals)
+    blur, gap_blur = sd / sigma_b, sd / scale.width / max(sets[0].max_gap.median, _NO_GAP)
+    dependent = blur > SHAPE_LIMIT or gap_blur > GAP_LIMIT
+    return BenchmarkFigures(
+        tuple(sets), int(fit.censored.sum()), len(conditionals), blur, gap_blur, dependent
+    )
 
 
 def item_sets(conditionals: Conditionals, draws: int, seed: int) -> Iterator[Array]:
@@ -157,11 +176,11 @@ def item_sets(conditionals: Conditionals, draws: int, seed: int) -> Iterator[Arr
         yield given.draw(generator)
 
 
-def _blur(fit: Fit, conditionals: Conditionals) -> float:
-    """Median over the uncensored items of the posterior sd of b over sigma_b; over all where none is uncensored."""
+def _typical_sd(fit: Fit, conditionals: Conditionals) -> tuple[float, float]:
+    """Median over the uncensored items, over all where none is, of the posterior sd of b; and sigma_b. Logits."""
     given = next(iter(conditionals))
     chosen = fit.censored if fit.censored.all() else ~fit.censored
-    return float(np.median(given.sd()[chosen]) / given.sigma_b)
+    return float(np.median(given.sd()[chosen])), given.sigma_b
 
 
 def _figures(b: Array, axis: Scale, target: Target) -> tuple[float, float, float]:

@@ -118,8 +118,8 @@ def _shape(document: Mapping[str, Any]) -> list[str]:
     if not document["shape_dependent"]:
         return []
     return [
-        "Shape: each item carries little information, so the intervals of DDM, Max Gap and the gap sum depend on the "
-        "assumed shape of difficulties (normal). They hold where that is true."
+        "Shape: each item carries little information for how near its neighbours are, so the intervals of DDM, Max Gap "
+        "and the gap sum depend on the assumed shape of difficulties (normal). They hold where that is true."
     ]
 
 

@@ -69,6 +69,7 @@ def diagnosis_document(found: Diagnosis) -> dict[str, Any]:
         },
         "pool_anchors": _figure_values(sets.get(("all", "pool")), preview),
         "blur": None if found.figures is None else found.figures.blur,
+        "gap_blur": None if found.figures is None else found.figures.gap_blur,
         "shape_dependent": None if found.figures is None else found.figures.shape_dependent,
         "gaps": _gaps(found),
         "p_chance_replicates": None if found.chances is None else found.chances.replicates,

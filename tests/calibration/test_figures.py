@@ -7,11 +7,12 @@ import pytest
 from scipy.special import expit
 
 from benchfill.calibration.conditionals import conditionals_of
-from benchfill.calibration.figures import benchmark_figures, item_sets
+from benchfill.calibration.figures import SHAPE_LIMIT, benchmark_figures, item_sets
 from benchfill.calibration.fit import fit_1pl
 from benchfill.calibration.measure import ddm, max_gap, top_k_gap_sum
 from benchfill.calibration.scale import Scale, failure_scale, minmax_scale, pool_scale
 from benchfill.calibration.targets import Beta, Uniform, distance
+from tests.calibration.answers import answer
 from tests.calibration.simulated import known, log_of, simulate
 
 AXIS = Scale("axis", -3.0, 3.0)
@@ -72,6 +73,16 @@ def test_many_attempts_do_not_depend_on_the_shape() -> None:
     simulated = simulate(12, 60, 64, seed=5)
     fit = fit_1pl(simulated.log, engine="mml")
     assert not benchmark_figures(fit, simulated.log, minmax_scale(fit), draws=20).shape_dependent
+
+
+def test_many_items_depend_on_the_shape_where_neighbours_are_nearer_than_is_known() -> None:
+    # Evenly spread, so that no neighbours are as far apart as at the ends of a normal density.
+    log = answer(np.linspace(-1.5, 1.5, 12), np.linspace(-2.6, 2.6, 400), 64, seed=5)
+    fit = fit_1pl(log, engine="mml")
+    found = benchmark_figures(fit, log, minmax_scale(fit), draws=20)
+    assert found.blur < SHAPE_LIMIT
+    assert found.gap_blur > 0.5
+    assert found.shape_dependent
 
 
 def test_censored_items_are_counted_and_left_out_on_the_same_axis() -> None:
