@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchfill.calibration.conditionals import conditionals_of
-from benchfill.calibration.figures import benchmark_figures, item_sets
+from benchfill.calibration.figures import GAP_LIMIT, SHAPE_LIMIT, benchmark_figures, item_sets
 from benchfill.calibration.measure import ddm, max_gap, top_k_gap_sum
 from benchfill.calibration.scale import minmax_scale
 from benchmarks.designs import Design, draw, fit_with_draws, in_parallel
@@ -43,6 +43,8 @@ def judge(design: Design) -> dict[str, Any]:
     lo, hi = np.quantile(sets, [0.05, 0.95], axis=0)
     true, point = figures_of(scale.to_z(drawn.b)), figures_of(scale.to_z(fit.b))
     inside = (lo <= true) & (true <= hi)
+    blurred = benchmark_figures(fit, drawn.log, scale, draws=1)
+    gap_blur = blurred.gap_blur * blurred.sets[0].max_gap.median / np.median(sets, axis=0)[1]
     return {
         "engine": fit.engine,
         "passed": bool(fit.gate.passed),
@@ -50,7 +52,7 @@ def judge(design: Design) -> dict[str, Any]:
         "censored": (int(fit.censored.sum()), int(held[fit.censored].sum())),
         "figures": inside.tolist(),
         "point": bool(lo[1] <= point[1] <= hi[1]),
-        "warned": benchmark_figures(fit, drawn.log, scale, draws=1).shape_dependent,
+        "warned": bool(blurred.blur > SHAPE_LIMIT or gap_blur > GAP_LIMIT),
     }
 
 
