@@ -24,6 +24,7 @@ from typing import Any
 from benchmarks.kill_resume import benchfill, environment, export, requests_of
 
 RATE = 0.3
+PLENTY = "100000000"
 # Of these none takes the time of a hanging connection; hanging and dripping ones are tried one by one in the tests.
 KINDS = "rate_limit,rate_limit_after,server_error,loading,reset,page,error_in_200,null_choices,no_choices,cut"
 HEALING = {"fault_rate": RATE, "fault_heals_after": 3, "fault_kinds": KINDS}
@@ -157,7 +158,7 @@ def main() -> None:
         legs = {}
         for name, faults in (("without faults", {}), ("healing", HEALING), ("lasting", LASTING)):
             home = copy_after_the_fit(made, Path(folder, name.replace(" ", "-")))
-            legs[name] = search(home, "reference", faults)
+            legs[name] = search(home, "reference", faults, "--max-calls", PLENTY)
             report(name, legs[name])
         limit = legs["healing"].requests // 2
         home = copy_after_the_fit(made, Path(folder, "budget"))
