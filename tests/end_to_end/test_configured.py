@@ -87,7 +87,7 @@ def configure(home: Path, url: str, dying: str) -> Settings:
         search = settings.search.model_copy(update={"anchors": 1, "anchor_attempts": 1, "accept_drift": True})
         settings = settings.model_copy(update={"search": search})
         database.execute("UPDATE runs SET world = '', settings = ?", [settings.model_dump_json()])
-        database.execute("UPDATE gaps SET status = 'skipped' WHERE gap > 1")
+        database.execute("DELETE FROM gaps WHERE gap > 1")
         database.execute("UPDATE gaps SET tolerance = 0.08")
     return settings
 
