@@ -140,11 +140,15 @@ def main() -> None:
     )
     parser.add_argument("--kills", type=int, default=25)
     parser.add_argument("--terms", type=int, default=5)
+    parser.add_argument("--gaps", type=int, default=3)
+    parser.add_argument("--tolerance", type=float, help="a wide one makes the search short")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     rng = random.Random(options.seed)
     with tempfile.TemporaryDirectory() as folder:
-        run = ["run", "--gaps", "3", "--seed", str(options.seed), "--name", "kill", "--json"]
+        run = ["run", "--gaps", str(options.gaps), "--seed", str(options.seed), "--name", "kill", "--json"]
+        if options.tolerance is not None:
+            run += ["--tolerance", str(options.tolerance)]
         plain_home = Path(folder, "plain")
         began = time.monotonic()
         subprocess.run(benchfill(*run), env=environment(plain_home), check=True, stdout=subprocess.DEVNULL)
