@@ -2,10 +2,10 @@
 
     python -m benchmarks.soak --seed 1
 
-Three searches of the same gaps on the same frozen scale: without faults, with faults that heal within the tries of
-the client, and with faults that never heal. The first two must give the same bytes; the third ends or pauses, names
-what is missing, and what it accepts lies where it says by the world's own truth. A fourth one has half the calls it
-needs as its budget. Waits between tries are shortened.
+Searches of the same gaps on the same frozen scale: without faults, with faults that heal within the tries of the
+client, and with faults that never heal, of every role and of the pool alone. The first two must give the same bytes;
+the others end or pause, name what is missing, and what they accept lies where they say by the world's own truth. A
+last one has half the calls it needs as its budget. Waits between tries are shortened.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ PLENTY = "100000000"
 KINDS = "rate_limit,rate_limit_after,server_error,loading,reset,page,error_in_200,null_choices,no_choices,cut"
 HEALING = {"fault_rate": RATE, "fault_heals_after": 3, "fault_kinds": KINDS}
 LASTING = {"fault_rate": RATE, "fault_heals_after": 0, "fault_kinds": KINDS}
+# A round in which no writer or judge can be reached pauses the run; with faults of the pool alone it goes on.
+LASTING_POOL = {"fault_rate_pool": RATE, "fault_heals_after": 0, "fault_kinds": KINDS}
 # The client with a fiftieth of its waits, so that hours of waiting become minutes.
 SHORT = """
 import functools
@@ -156,8 +158,13 @@ def main() -> None:
         subprocess.run(benchfill(*begun), env=environment(first), check=False, stdout=subprocess.DEVNULL)
         made = Finished(first, 0, [], "")
         legs = {}
-        for name, faults in (("without faults", {}), ("healing", HEALING), ("lasting", LASTING)):
-            home = copy_after_the_fit(made, Path(folder, name.replace(" ", "-")))
+        for name, faults in (
+            ("without faults", {}),
+            ("healing", HEALING),
+            ("lasting", LASTING),
+            ("lasting, pool", LASTING_POOL),
+        ):
+            home = copy_after_the_fit(made, Path(folder, name.replace(" ", "-").replace(",", "")))
             legs[name] = search(home, "reference", faults, "--max-calls", PLENTY)
             report(name, legs[name])
         limit = legs["healing"].requests // 2

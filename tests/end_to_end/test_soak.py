@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchfill.display.tables import missing_line
 from benchmarks.kill_resume import export
-from benchmarks.soak import HEALING, LASTING, Leg, search
+from benchmarks.soak import HEALING, LASTING_POOL, Leg, search
 from tests.end_to_end.conftest import RUN, Finished, environment
 
 
@@ -34,8 +34,7 @@ def test_faults_that_stay_leave_attempts_missing_and_nothing_false(unsearched: P
     with memory:
         memory.execute("DELETE FROM gaps WHERE gap > 1")
     memory.close()
-    faults = {name: value for name, value in LASTING.items() if name != "fault_rate"}
-    leg = searched(unsearched, {**faults, "fault_rate_pool": LASTING["fault_rate"]})
+    leg = searched(unsearched, LASTING_POOL)
     assert leg.code in (0, 4)
     (item,) = leg.accepted
     assert abs(item.true - item.target) < 2 * item.tolerance
