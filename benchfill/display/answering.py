@@ -69,7 +69,7 @@ class AnswerProgress:
 
     def say(self, line: str) -> None:
         """One line above the bar."""
-        self._console.print(Text(line), soft_wrap=True)
+        self._console.print(Text(plain_text(line)), soft_wrap=True)
 
     def _spent(self) -> str:
         meter = self._meter()
