@@ -88,6 +88,17 @@ class SearchSettings(_Section):
     fixed_tau: float = Field(
         default=0.01, gt=0, description="fixed strategy: distance of an estimate from the target that will do"
     )
+    relative_tolerance: bool = Field(
+        default=False,
+        description="where the pool is too blind for the tolerance within max_attempts, fill at what it can tell, "
+        "up to a sixth of the gap's width",
+    )
+    until_max_gap: float | None = Field(
+        default=None,
+        gt=0,
+        lt=1,
+        description="go on with the widest gap left until none is wider than this (z)",
+    )
     confirm: bool = Field(
         default=True, description="confirm a chosen candidate by fresh attempts of all models"
     )

@@ -34,7 +34,7 @@ def status(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
 ) -> None:
     """Show how far a run is: its gaps, and what was found for each."""
-    from benchfill.graph.remember import gap_report
+    from benchfill.graph.gap_report import gap_report
     from benchfill.memory.pool import Pool
     from benchfill.memory.runs import find_run
     from benchfill.settings import benchfill_home

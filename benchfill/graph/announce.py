@@ -58,8 +58,10 @@ def say_what_is_out_of_reach(search: Search) -> None:
         aim = aim_of(gap, scale=search.scale, theta=search.theta, settings=search.settings)
         if gap.status == "open" and aim.tolerance > gap.tolerance:
             message = (
-                f"gap {gap.gap}: tolerance {gap.tolerance:.4f} is out of reach of {search.settings.max_attempts} "
-                f"attempts a model; the search aims at {aim.tolerance:.4f} (search.max_attempts allows more)"
+                f"gap {gap.gap}: tolerance {gap.tolerance:.4f} would take {aim.needed} attempts of every model at one "
+                f"item (the pool's answers tell {100 * aim.efficiency:.0f}% of what they could there), the limit is "
+                f"{search.settings.max_attempts}; the search aims at {aim.tolerance:.4f}. More: search.max_attempts, "
+                "models of abilities nearer to the target, or --relative-tolerance"
             )
             search.emit("stage", name="plan", message=message, fraction=None)
 

@@ -17,10 +17,12 @@ from benchfill.errors import InputError
 from benchfill.memory.records import GapRow
 from benchfill.settings import SearchSettings
 
-__all__ = ["GapRequest", "aim_of", "gap_figures", "plan_gaps"]
+__all__ = ["GapRequest", "aim_of", "gap_figures", "next_gap", "plan_gaps"]
 
 # Default tolerance: [BF]'s figures need items within a few percent of the gap, and no gap needs better than 0.02.
 LARGEST_TOLERANCE, SHARE_OF_GAP = 0.02, 0.05
+# The most a tolerance relative to the gap may be: beyond, a fill no longer says where the gap is closed.
+LARGEST_SHARE = 1 / 6
 # Judged candidates that get their floor of attempts until one is near the target: two rounds' worth.
 ROUNDS_EXPECTED = 2
 
@@ -100,10 +102,44 @@ def plan_gaps(
     ]
 
 
+def next_gap(
+    z: Sequence[float],
+    done: Sequence[GapRow],
+    *,
+    scale: Scale,
+    theta: NDArray[np.float64],
+    settings: SearchSettings,
+) -> GapRow | None:
+    """The widest gap left, with the items accepted so far added; None when no further one is wanted.
+
+    Parameters
+    ----------
+    z
+        Places of the original and the accepted items.
+    done
+        Gaps that were searched. A place that a search gave up is not searched again.
+    """
+    if settings.until_max_gap is None:
+        return None
+    given_up = [row for row in done if row.status == "unfilled"]
+    for gap in find_gaps(z):
+        if gap.width <= settings.until_max_gap:
+            return None
+        if not any(row.lo <= gap.target <= row.hi for row in given_up):
+            number = 1 + max(row.gap for row in done)
+            return _row(number, gap, scale=scale, theta=theta, settings=settings)
+    return None
+
+
 def _row(
     number: int, gap: Gap, *, scale: Scale, theta: NDArray[np.float64], settings: SearchSettings
 ) -> GapRow:
     tolerance = settings.tolerance or min(LARGEST_TOLERANCE, SHARE_OF_GAP * gap.width)
+    if settings.relative_tolerance:
+        within_reach = aim_at(
+            gap.target, tolerance, theta=theta, scale=scale, max_attempts=settings.max_attempts
+        ).tolerance
+        tolerance = max(tolerance, min(within_reach, LARGEST_SHARE * gap.width))
     prior = CandidatePrior(gap.target, settings.prior_scale)
     one_item = attempts_needed(theta, scale.to_b(gap.target), scale, tolerance, prior)
     fresh = 0

@@ -7,12 +7,14 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from benchfill.graph.gap_report import gap_report
+from benchfill.graph.plan import next_gap
 from benchfill.graph.search import Search
 from benchfill.graph.state import SearchState, Step
-from benchfill.memory.pool import Pool
+from benchfill.graph.summary import plan_event
 from benchfill.memory.records import Candidate, CandidateStatus, GapRow, GapStatus
 
-__all__ = ["gap_report", "remember"]
+__all__ = ["remember"]
 
 SUSPECT = "suspect_key: weaker models solve it more often than stronger ones"
 
@@ -42,9 +44,22 @@ def remember(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
     if status == "open":
         return {"round": state["round"] + 1, "step": "next_round"}
     search.emit("gap_finished", **gap_report(search.pool, row))
+    if not any(other.gap > gap.gap for other in search.pool.gaps()):
+        _plan_another(search)
     remaining = [other.gap for other in search.pool.gaps() if other.gap > gap.gap]
     step: Step = "next_gap" if remaining else "done"
     return {"gap": gap.gap + bool(remaining), "round": 1, "step": step, "done": not remaining}
+
+
+def _plan_another(search: Search) -> None:
+    """The gaps as they are now, where the user wants to go on until none is wide."""
+    gaps, estimates = search.pool.gaps(), search.pool.estimates()
+    accepted = [str(search.pool.candidate(gap.accepted).item) for gap in gaps if gap.accepted is not None]
+    places = [each.z for item, each in estimates.items() if each.source == "offline" or item in set(accepted)]
+    further = next_gap(places, gaps, scale=search.scale, theta=search.theta, settings=search.settings)
+    if further is not None:
+        search.pool.save_gaps([further])
+        search.emit("plan", **plan_event(search.pool))
 
 
 def _status_of(search: Search, gap: GapRow, candidate: str) -> GapStatus:
@@ -62,45 +77,4 @@ def _settle(search: Search, candidate: Candidate, status: CandidateStatus, reaso
         candidate=candidate.id,
         status=status,
         reason=reason,
-    )
-
-
-def gap_report(pool: Pool, gap: GapRow) -> dict[str, Any]:
-    """What the display and the summary say of a gap: where its accepted item lies and what it took."""
-    candidates = pool.candidates(gap.gap)
-    estimates, judgements = pool.estimates(), pool.judgements()
-    accepted = next((str(each.item) for each in candidates if each.id == gap.accepted), None)
-    estimate = None if accepted is None else estimates[accepted]
-    asked = [pool.attempts(str(each.item)) for each in candidates if each.item is not None]
-    attempts = sum(row.outcome != "missing" for rows in asked for row in rows)
-    confirmation = sum(_fresh_attempts(pool, each) for each in candidates if each.item is not None)
-    calls = sum(each.calls for each in candidates) + sum(len(rows) for rows in asked)
-    calls += sum(judgements[each.id].calls for each in candidates if each.id in judgements)
-    return {
-        "gap": gap.gap,
-        "target": gap.target,
-        "lo": gap.lo,
-        "hi": gap.hi,
-        "tolerance": gap.tolerance,
-        "status": gap.status,
-        "accepted": accepted,
-        "z_mean": None if estimate is None else estimate.z,
-        "z_lo90": None if estimate is None else estimate.z_lo90,
-        "z_hi90": None if estimate is None else estimate.z_hi90,
-        "z_ml": None if estimate is None else pool.z_ml(estimate),
-        "expected_deviation": None if estimate is None else estimate.expected_deviation,
-        "confirmed": None if estimate is None else estimate.confirmed,
-        "attempts": attempts,
-        "confirmation_attempts": confirmation,
-        "calls": calls,
-        "rounds": gap.rounds,
-    }
-
-
-def _fresh_attempts(pool: Pool, candidate: Candidate) -> int:
-    """Answers to one candidate that were asked to confirm it."""
-    spans = [(each.first, each.stop) for each in pool.confirmations(candidate.id)]
-    rows = pool.attempts(str(candidate.item)) if spans else []
-    return sum(
-        row.outcome != "missing" and any(first <= row.attempt < stop for first, stop in spans) for row in rows
     )

@@ -6,9 +6,9 @@ from collections import Counter
 from typing import Any
 
 from benchfill.calibration.measure import ddm
+from benchfill.graph.gap_report import gap_report
 from benchfill.graph.plan import gap_figures
 from benchfill.graph.prepare import original_places
-from benchfill.graph.remember import gap_report
 from benchfill.memory.pool import Pool
 from benchfill.tools.meter import Meter
 

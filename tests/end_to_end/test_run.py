@@ -44,7 +44,8 @@ def test_three_gaps_are_filled_and_the_events_say_so(finished: Finished):
     for gap in gaps:
         assert gap["expected_deviation"] <= gap["tolerance"]
         assert gap["z_lo90"] < gap["z_mean"] < gap["z_hi90"]
-        assert gap["attempts"] > 0
+        assert gap["confirmed"]
+        assert gap["attempts"] > gap["confirmation_attempts"] > 0
         assert gap["calls"] > gap["attempts"] - 1
     assert finished.summary["totals"]["calls"] == sum(gap["calls"] for gap in gaps)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from benchfill.calibration.scale import Scale
 from benchfill.errors import InputError
-from benchfill.graph.plan import GapRequest, aim_of, gap_figures, plan_gaps
+from benchfill.graph.plan import GapRequest, aim_of, gap_figures, next_gap, plan_gaps
 from benchfill.graph.references import choose_references
 from benchfill.memory.records import Estimate
 from benchfill.settings import SearchSettings
@@ -96,3 +98,36 @@ def test_gap_figures_of_a_hand_made_benchmark():
     assert figures == pytest.approx({"max_gap": 0.5, "top3_sum": 1.0})
     assert gap_figures([0.0, 0.5, 1.0], [0.25])["top3_sum"] == pytest.approx(1.0)
     assert gap_figures([0.0, 0.5, 1.0], [0.25, 0.75])["top3_sum"] == pytest.approx(0.75)
+
+
+def test_the_widest_gap_left_follows_until_none_is_wider():
+    z, settings = [0.0, 0.1, 0.4, 0.5, 0.95, 1.0], SearchSettings(until_max_gap=0.25)
+    done = [dataclasses.replace(row, status="filled") for row in plan(GapRequest(count=1))]
+
+    def further(places, rows):
+        return next_gap(places, rows, scale=SCALE, theta=THETA, settings=settings)
+
+    (first,) = done
+    row = further([*z, first.target], done)
+    assert row is not None
+    assert (row.gap, row.lo, row.hi) == (2, 0.1, 0.4)
+    assert further([*z, first.target, 0.25], done) is None
+    # What was given up is not tried again, and without the setting nothing follows.
+    given_up = [dataclasses.replace(first, status="unfilled")]
+    assert further([0.5, 0.95, 0.0, 1.0, 0.25], given_up) is None
+    assert next_gap(z, done, scale=SCALE, theta=THETA, settings=SearchSettings()) is None
+
+
+def test_a_relative_tolerance_is_what_the_pool_can_tell_up_to_a_sixth_of_the_gap():
+    asked = GapRequest(interval=(0.45, 0.55))
+    limits = {"tolerance": 0.002, "max_attempts": 64}
+    (strict,) = plan(asked, **limits)
+    (relative,) = plan(asked, **limits, relative_tolerance=True)
+    reach = aim_of(strict, scale=SCALE, theta=THETA, settings=SearchSettings(**limits)).tolerance
+    assert strict.tolerance == 0.002
+    assert relative.tolerance == pytest.approx(reach)
+    (blind,) = plan(
+        GapRequest(interval=(0.99, 1.0)), **{**limits, "max_attempts": 4}, relative_tolerance=True
+    )
+    # The tolerance that was asked for is more than a sixth of this gap already.
+    assert blind.tolerance == 0.002
