@@ -22,6 +22,7 @@ from benchfill.commands.budget_options import (
     NoAnswerOption,
     money_flags,
 )
+from benchfill.commands.keys import AcceptBadKeys, refuse_bad_keys
 from benchfill.errors import InputError
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def answer(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Ask anew what an earlier command asked already.")
     ] = False,
+    accept_bad_keys: AcceptBadKeys = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what it would ask and cost, and ask nothing.")
     ] = False,
@@ -89,6 +91,7 @@ def answer(
     if dry_run:
         _print_forecast(request, settings, as_json=as_json)
         return
+    refuse_bad_keys(file.items, settings.grading, accept=accept_bad_keys)
     _make_and_show(request, settings, out, as_json=as_json)
 
 
@@ -211,6 +214,7 @@ def _make(request: LogRequest, settings: Settings) -> tuple[list[AttemptRow], Me
             done += 1
             progress.update(done, total)
 
+        meter.on_notice = lambda endpoint, what: progress.say(f"{endpoint}: {what}")
         meter.on_wait = lambda endpoint, seconds, reason: progress.say(
             f"waiting {seconds:.0f} s for {endpoint}: {reason}"
         )

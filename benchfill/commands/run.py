@@ -16,6 +16,7 @@ from benchfill.commands.budget_options import (
     money_flags,
     print_forecast,
 )
+from benchfill.commands.keys import AcceptBadKeys, refuse_bad_keys
 from benchfill.errors import InputError
 
 __all__ = ["run"]
@@ -31,7 +32,8 @@ def run(
     target: Annotated[float | None, typer.Option("--target", help="Fill at this place, in z.")] = None,
     items: Annotated[Path | None, typer.Option("--items", help="Items of the benchmark (JSONL).")] = None,
     responses: Annotated[
-        Path | None, typer.Option("--responses", help="Its response log (CSV or JSONL).")
+        Path | None,
+        typer.Option("--responses", help="Its response log, of any format that import reads, or a folder."),
     ] = None,
     world: Annotated[
         Literal["simulated", "replay"] | None,
@@ -63,6 +65,19 @@ def run(
             "--tolerance", help="Expected |z - z*| that fills a gap (default: min(0.02, 0.05 x width))."
         ),
     ] = None,
+    relative_tolerance: Annotated[
+        bool | None,
+        typer.Option(
+            "--relative-tolerance",
+            help="Where the pool is too blind for the tolerance, fill at what it can tell, up to a sixth of the gap.",
+        ),
+    ] = None,
+    until_max_gap: Annotated[
+        float | None,
+        typer.Option(
+            "--until-max-gap", metavar="Z", help="Go on with the widest gap left until none is wider than this."
+        ),
+    ] = None,
     confirm: Annotated[
         bool | None,
         typer.Option(
@@ -86,6 +101,7 @@ def run(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Take no replies that other runs paid for from the ledger.")
     ] = False,
+    accept_bad_keys: AcceptBadKeys = False,
     accept_drift: Annotated[
         bool, typer.Option("--accept-drift", help="Go on although an ability differs from the log.")
     ] = False,
@@ -124,6 +140,8 @@ def run(
     flags: dict[str, Any] = {
         "rounds": rounds,
         "tolerance": tolerance,
+        "relative_tolerance": relative_tolerance,
+        "until_max_gap": until_max_gap,
         "confirm": confirm,
         "strategy": strategy,
         "accept_drift": True if accept_drift else None,
@@ -153,6 +171,8 @@ def run(
 
         print_forecast(expected_search(inputs, request, settings), settings, as_json=as_json)
         return
+    asked = [*inputs.benchmark.items, *(inputs.bank.items if inputs.bank is not None else ())]
+    refuse_bad_keys(asked, settings.grading, accept=accept_bad_keys)
     home = benchfill_home()
     folder = create_run(
         home,

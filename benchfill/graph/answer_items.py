@@ -16,7 +16,7 @@ from typing import Literal
 
 from benchfill.errors import RunPaused
 from benchfill.graph.attempts import Panel, counted_as
-from benchfill.graph.endpoints import configured_pool, embedded_roles, without_keys
+from benchfill.graph.endpoints import configured_grader, configured_pool, embedded_roles, without_keys
 from benchfill.graph.models import open_clients
 from benchfill.graph.probe import find_faults, refuse_faults
 from benchfill.graph.spending import Asked, budget_of
@@ -130,34 +130,36 @@ async def _work(
         with Ledger(ledger_path) as ledger:
             async with _pool(settings) as (endpoints, limits):
                 stopping.limits.extend(limits.values())
+                grader = configured_grader(settings) if settings.pool else None
+                graders = {} if grader is None else {"grader": grader}
                 meter.budget = budget_of(
                     settings.budget,
-                    list(endpoints.values()),
+                    [*endpoints.values(), *graders.values()],
                     ledger=ledger,
                     run=request.label,
                     go_on=request.go_on,
                 )
-                clients = open_clients(
-                    "pool",
-                    endpoints,
-                    limits,
-                    ledger=FreshLedger(ledger, request.label) if request.fresh else ledger,
-                    run=request.label,
-                    meter=meter,
+                seen = FreshLedger(ledger, request.label) if request.fresh else ledger
+                clients, graders_opened = (
+                    open_clients(role, asked, limits, ledger=seen, run=request.label, meter=meter)
+                    for role, asked in (("pool", endpoints), ("grader", graders))
                 )
+                everyone = [*clients.values(), *graders_opened.values()]
                 panel = Panel(
                     request.benchmark,
                     request.seed,
                     clients,
                     PromptBook(settings.search.prompts),
                     Grader(sandbox, settings.grading),
+                    grader_model=graders_opened.get("grader"),
+                    shuffle=settings.answer.shuffle_options,
                 )
                 try:
                     if settings.pool:
-                        refuse_faults(await find_faults(list(clients.values())), go_on=request.go_on)
+                        refuse_faults(await find_faults(everyone), go_on=request.go_on)
                     return await ask_all(panel, request.items, request.attempts, on_row=on_row)
                 finally:
-                    await asyncio.gather(*(client.aclose() for client in clients.values()))
+                    await asyncio.gather(*(client.aclose() for client in everyone))
     finally:
         sandbox.close()
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -13,55 +11,21 @@ from typing import Any
 import numpy as np
 
 from benchfill.calibration.fit import Fit, fit_1pl
-from benchfill.calibration.response_log import ResponseLog
 from benchfill.calibration.scale import Scale, minmax_scale
 from benchfill.errors import GateRefused, InputError
+from benchfill.graph.benchmark import Benchmark, read_benchmark
 from benchfill.graph.plan import GapRequest, plan_gaps
-from benchfill.item import Item
-from benchfill.logs.items import check_items_cover, read_items
-from benchfill.logs.responses import read_responses
 from benchfill.memory.pool import Pool
 from benchfill.memory.records import Estimate, ScaleRow
 from benchfill.settings import Settings
 from benchfill.worlds.settings import ReplaySettings, SimulatedSettings, read_settings
 
-__all__ = ["Benchmark", "Inputs", "freeze_scale", "make_plan", "read_inputs", "world_config"]
+__all__ = ["Inputs", "freeze_scale", "make_plan", "read_inputs", "world_config"]
 
 SCALE_ID = "frozen"
 WORLD_SETTINGS = {"simulated": SimulatedSettings, "replay": ReplaySettings}
 # Draws of the abilities that are kept: more change a posterior by less than their own Monte Carlo error.
 KEPT_DRAWS = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Benchmark:
-    """Items and the response log over exactly these items."""
-
-    name: str
-    items: tuple[Item, ...]
-    log: ResponseLog
-    notes: tuple[str, ...] = ()
-
-    @property
-    def fingerprint(self) -> str:
-        """Of texts, keys and counts, whatever the order or format of the files."""
-        digest = hashlib.sha256()
-        for item in self.items:
-            digest.update(json.dumps([item.id, item.question, item.answer, item.choices]).encode())
-        digest.update(json.dumps([self.log.models, self.log.items]).encode())
-        digest.update(np.ascontiguousarray(self.log.correct).tobytes())
-        digest.update(np.ascontiguousarray(self.log.attempts).tobytes())
-        return digest.hexdigest()
-
-    def responses(self) -> dict[str, list[list[int]]]:
-        """``{item: [[correct, attempts] a model]}``."""
-        return {
-            item: [
-                [int(self.log.correct[row, column]), int(self.log.attempts[row, column])]
-                for row in range(len(self.log.models))
-            ]
-            for column, item in enumerate(self.log.items)
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +71,7 @@ def read_inputs(
         sample = files("benchfill.worlds.simulated") / "sample"
         return Inputs(
             world,
-            _benchmark("sample", Path(str(sample / "items.jsonl")), Path(str(sample / "responses.csv"))),
+            read_benchmark("sample", Path(str(sample / "items.jsonl")), Path(str(sample / "responses.csv"))),
         )
     if not world:
         return _inputs_of_endpoints(items, responses, mapping)
@@ -122,15 +86,15 @@ def read_inputs(
         raise InputError(
             f"The replay world needs {', '.join(missing)}.", "It replays logged answers to real items."
         )
-    benchmark = _benchmark(items.stem, items, responses, mapping)
-    bank = _benchmark(bank_items.stem, bank_items, bank_responses, mapping)
+    benchmark = read_benchmark(items.stem, items, responses, mapping)
+    bank = read_benchmark(bank_items.stem, bank_items, bank_responses, mapping)
     return _replay_inputs(benchmark, bank, min_attempts)
 
 
 def _inputs_of_endpoints(
     items: Path | None, responses: Path | None, mapping: dict[str, str] | None
 ) -> Inputs:
-    if items is None:
+    if items is None and responses is None:
         raise InputError(
             "The endpoints of benchfill.toml need --items and --responses.",
             "Name the items of your benchmark, or try the sample: --world simulated.",
@@ -141,17 +105,7 @@ def _inputs_of_endpoints(
             f"The pool makes one: benchfill answer {items} --attempts 8 --out responses.jsonl",
             kind="no_log",
         )
-    return Inputs("", _benchmark(items.stem, items, responses, mapping))
-
-
-def _benchmark(name: str, items: Path, responses: Path, mapping: dict[str, str] | None = None) -> Benchmark:
-    item_file = read_items(items, mapping=mapping)
-    log_file = read_responses(responses)
-    notes = check_items_cover(item_file.items, log_file.log)
-    kept = {item.id: item for item in item_file.items}
-    log = log_file.log.select_items([item for item in log_file.log.items if item in kept])
-    chosen = tuple(kept[item] for item in log.items)
-    return Benchmark(name, chosen, log, (*item_file.notes, *log_file.notes, *notes))
+    return Inputs("", read_benchmark((items or responses).stem, items, responses, mapping))
 
 
 def _replay_inputs(benchmark: Benchmark, bank: Benchmark, min_attempts: int) -> Inputs:

@@ -20,12 +20,13 @@ from benchfill.calibration.scale import Scale
 from benchfill.errors import BudgetSpent, RunPaused
 from benchfill.graph.anchors import DriftFound, check_anchors, refuse_drift
 from benchfill.graph.announce import announce, metered, say_what_is_out_of_reach
+from benchfill.graph.benchmark import Benchmark
 from benchfill.graph.checkpoints import open_checkpoints
 from benchfill.graph.endpoints import Roles, configured_roles, embedded_roles, with_todays_connections
 from benchfill.graph.models import Models, open_models
 from benchfill.graph.no_answer import no_answer_report
 from benchfill.graph.plan import GapRequest
-from benchfill.graph.prepare import SCALE_ID, Benchmark, Inputs, freeze_scale, make_plan, world_config
+from benchfill.graph.prepare import SCALE_ID, Inputs, freeze_scale, make_plan, world_config
 from benchfill.graph.probe import check_before_work
 from benchfill.graph.search import Emit, Search
 from benchfill.graph.spending import budget_of

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.logs.harness.made_logs import lm_eval_row, write_jsonl
+
 ITEM = {"id": "q1", "question": "What is 2+3?", "answer": "5"}
 LOG = "model,item_id,correct,count\nm1,q1,1,2\nm2,q1,2,2\nm1,q2,0,2\nm2,q2,1,2\n"
 
@@ -45,8 +47,27 @@ def test_a_missing_file_is_named(benchfill, files, tmp_path):
     assert "nowhere.jsonl" in one_line(replay(benchfill, files, items=tmp_path / "nowhere.jsonl"))
 
 
-def test_a_directory_is_no_file(benchfill, files, tmp_path):
-    assert str(tmp_path) in one_line(replay(benchfill, files, responses=tmp_path))
+def test_a_folder_without_logs_is_named(benchfill, files, tmp_path):
+    (tmp_path / "empty").mkdir()
+    assert str(tmp_path / "empty") in one_line(replay(benchfill, files, responses=tmp_path / "empty"))
+
+
+def test_a_choice_that_a_log_leaves_is_settled_by_an_import(benchfill, files, tmp_path):
+    row = lm_eval_row(0, "q", "1", "none", 0.5, "r")
+    line = one_line(replay(benchfill, files, responses=write_jsonl(tmp_path / "s" / "s.jsonl", [row])))
+    assert "benchfill import" in line
+
+
+def test_keys_that_do_not_grade_true_are_listed_before_a_run_starts(benchfill, files, own_home):
+    items = [{**ITEM, "id": "q1", "answer": "5", "answer_type": "regex"}, {**ITEM, "id": "q2", "answer": "("}]
+    items[1]["answer_type"] = "regex"
+    files["--items"].write_text("".join(json.dumps(item) + "\n" for item in items))
+    said = replay(benchfill, files)
+    (note,) = [line for line in said.err.splitlines() if "does not grade true" in line]
+    assert note.startswith("Note: the key of 'q2'")
+    assert "1 of 4 keys" in one_line(said)
+    assert "--accept-bad-keys" in said.err
+    assert not (own_home / "runs").exists()
 
 
 @pytest.mark.parametrize(
