@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from benchfill.calibration.blocks import inner_product, product
 from benchfill.calibration.grouping import ItemGroups
 from benchfill.calibration.quadrature import Nodes
 
@@ -114,7 +115,6 @@ class Collapsed:
         self._total[guess_use] = 0.0
         self._size = groups.size[nodes.group]
         self._moving = bool(nodes.relative.any())
-        self._relative_use = nodes.relative[nodes.index]
         models = self.basis.shape[0]
         nodes_of_spread = _log_spread_grid(models) if log_spread is None else np.array([log_spread])
         rarity = 0.5 * (nodes_of_spread / LOG_SPREAD_SD) ** 2
@@ -138,7 +138,8 @@ class Collapsed:
         state, nodes = self._evaluate(phi), self.nodes
         value, gradient = self._prior(phi)
         weight = self._size * state.conditional.weight
-        theta_part = self.groups.solved - self._sum_nodes(weight, state.success)
+        fallen = self._on_nodes(weight) * state.success
+        theta_part = self.groups.solved - fallen.sum(axis=1)
         right = self._total
         if self._guess_use.size:
             share = self._guess_share(state) * self._guess_correct
@@ -146,14 +147,14 @@ class Collapsed:
             right = right.copy()
             right[self._guess_use] = share.sum(axis=0)
         gradient[:-2] += self.basis.T @ theta_part
-        z = state.deviation[nodes.index]
-        held = np.where(self._relative_use, 0.0, weight) if self._moving else weight
+        z, places = state.deviation, nodes.place.size
+        held = np.where(nodes.relative, 0.0, np.bincount(nodes.index, weight, places))
         gradient[-2] += float((held * z).sum()) / state.sigma_b
         gradient[-1] += float((held * (z * z - 1.0)).sum())
         if self._moving:
-            slope = self._expected(state.success) - right
-            pushed = np.where(self._relative_use, weight, 0.0) * slope
-            gradient[-2] += pushed.sum()
+            slope = fallen.sum(axis=0) - np.bincount(nodes.index, weight * right, places)
+            pushed = np.where(nodes.relative, slope, 0.0)
+            gradient[-2] += float(pushed.sum())
             gradient[-1] += state.sigma_b * float((pushed * z).sum())
         return value + self._log_likelihood(phi, state), gradient
 
@@ -164,7 +165,7 @@ class Collapsed:
         models = self.basis.shape[0]
         score = np.empty((nodes.index.size, models + 2))
         score[:, :models] = -self._asked * state.success[:, nodes.index].T
-        curvature = -self._sum_nodes(weight, state.success * (1.0 - state.success))
+        curvature = -(self._on_nodes(weight) * state.success * (1.0 - state.success)).sum(axis=1)
         if self._guess_use.size:
             share = self._guess_share(state)
             score[self._guess_use, :models] += (share * self._guess_correct).T
@@ -175,7 +176,7 @@ class Collapsed:
         score[:, models + 1] = z * z - 1.0
         mean = np.add.reduceat(state.conditional.weight[:, None] * score, nodes.start, axis=0)
         score -= mean[nodes.group]
-        full = np.einsum("ka,kb->ab", score, weight[:, None] * score)
+        full = inner_product(score, weight[:, None] * score)
         full[np.arange(models), np.arange(models)] += curvature
         full[models, models] -= weight.sum() / state.sigma_b**2
         cross = 2.0 * float((weight * z).sum()) / state.sigma_b
@@ -200,8 +201,6 @@ class Collapsed:
         full = np.add.reduceat(pull * np.column_stack([score, z / state.sigma_b, z * z]), nodes.start, axis=0)
         return np.column_stack([np.einsum("gm,md->gd", full[:, :-2], self.basis), full[:, -2:]])
 
-    # Sums by einsum and ufuncs: a threaded BLAS waits for busy cores longer than such sums take.
-
     def _evaluate(self, phi: Array) -> _State:
         theta, mu_b, sigma_b = self.split(phi)
         nodes = self.nodes
@@ -216,8 +215,8 @@ class Collapsed:
         odds = np.exp(theta)[:, None] * np.exp(-b)
         one_more = 1.0 + odds
         prior = -0.5 * deviation * deviation - log_width
-        height = prior[nodes.index] + nodes.log_step - self._total * b[nodes.index]
-        height -= self._expected(np.log(one_more))
+        level = prior - product(self.groups.designs, np.log(one_more))
+        height = level.ravel()[self._cell] + nodes.log_step - self._total * b[nodes.index]
         if self._guess_use.size:
             log_right = np.log(self._chance + odds[:, self._guess_node])
             height[self._guess_use] += np.einsum(
@@ -235,15 +234,10 @@ class Collapsed:
         odds = state.odds[:, self._guess_node]
         return np.asarray((odds / (self._chance + odds))[:, self._guess_pair])
 
-    def _expected(self, each: Array) -> Array:
-        """Sum over models, weighted by attempts, at each use of a node: (models, U) -> (K,)."""
-        return np.asarray(np.einsum("dm,mu->du", self.groups.designs, each).ravel()[self._cell])
-
-    def _sum_nodes(self, weight: Array, each: Array) -> Array:
-        """Sum over the uses of all nodes, weighted by attempts: (K,), (models, U) -> (models,)."""
-        on_cell = np.bincount(self._cell, weight, self._cells[0] * self._cells[1]).reshape(self._cells)
-        asked = np.einsum("dm,du->mu", self.groups.designs, on_cell)
-        return np.asarray((asked * each).sum(axis=1))
+    def _on_nodes(self, weight: Array) -> Array:
+        """Attempts of each model at each node, weighted by the items there: (K,) -> (models, U)."""
+        on_cell = np.bincount(self._cell, weight, self._cells[0] * self._cells[1])
+        return inner_product(self.groups.designs, on_cell.reshape(self._cells).astype(np.float64, copy=False))
 
     def _log_likelihood(self, phi: Array, state: _State) -> float:
         theta = self.basis @ phi[:-2]
