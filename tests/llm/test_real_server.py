@@ -6,6 +6,7 @@ Opt-in: BENCHFILL_TEST_LLM names a Python interpreter that has the packages ``xl
 
 from __future__ import annotations
 
+import importlib
 import os
 import socket
 import subprocess
@@ -46,6 +47,8 @@ ITEM = Item("i", "What is 3 + 4?", "7", "3 + 4 = 7", answer_type="numeric")
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server that has just been started and is still loading its model."""
+    # What the client is made of takes seconds to load, in which the server would be ready.
+    importlib.import_module("benchfill.tools.chat")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -74,7 +77,7 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
 
 
 def client_of(url: str, ledger: Ledger, meter: Meter | None = None, **options: Any) -> ModelClient:
-    options = {"timeout": 300.0, "temperature": 0.0, "max_tokens": 96, "send_seed": False, **options}
+    options = {"timeout": 300.0, "temperature": 0.0, "max_tokens": 40, "send_seed": False, **options}
     return ModelClient(
         Endpoint("small", url, "smollm2", **options),
         ledger=ledger,
@@ -140,7 +143,7 @@ async def test_the_roles_come_to_an_end_with_a_model_too_weak_for_them(
         judgement = await judge(
             asked, [{"role": "user", "content": "What is 3 + 4? Call submit_answer with the number."}],
             {"role": "user", "content": "The key is 7. Call submit_verdict."}, item=ITEM, grader=Grader(sandbox),
-            sandbox=sandbox, seed=int, tag="j", max_turns=3,
+            sandbox=sandbox, seed=int, tag="j", max_turns=2,
         )  # fmt: skip
         written = await rewrite(
             asked, [{"role": "user", "content": "Write a sum with its answer. Call submit_item."}], look_up=str,
