@@ -120,7 +120,7 @@ def frontier(searches: int, seed: int) -> Iterator[Row]:
         setting = f"12 models, axis {width:g} logits"
         world: dict[str, Any] = {"models": 12, "width": width}
         yield run_many(Adaptive(), setting, searches=searches, seed=seed, **world)
-        for k in (16, 32, 64, 128):
+        for k in (16, 32, 64, 96, 128):
             for tau in (0.01,) if width != 6.0 else (0.005, 0.01, 0.02):
                 yield run_many(Fixed(k, tau), setting, searches=fewer, seed=seed, **world)
     for models, ks in ((6, (64, 128, 256)), (30, (13, 26, 52))):
