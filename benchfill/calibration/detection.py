@@ -17,7 +17,7 @@ from benchfill.calibration.power import can_hide
 from benchfill.calibration.redealing import Counts, Redealing
 from benchfill.errors import InputError
 
-__all__ = ["Detection", "GainTest", "GainWindow", "detect"]
+__all__ = ["Detection", "GainTest", "GainWindow", "check_question", "detect"]
 
 Progress = Callable[[float, str], None]
 
@@ -88,6 +88,25 @@ class Detection:
     seed: int
 
 
+def check_question(pairing: Pairing, added: Collection[str], width: float | None) -> None:
+    """Refuse what `detect` cannot answer.
+
+    Raises
+    ------
+    InputError
+        Kind ``unknown_id`` for an added id that was not asked on both sides, ``bad_width``.
+    """
+    if width is not None and not 0.0 < width <= 1.0:
+        raise InputError(f"A width lies above 0 and at most at 1, not at {width:g}.", kind="bad_width")
+    unknown = sorted(set(added) - set(pairing.items))
+    if unknown:
+        raise InputError(
+            f"{len(unknown)} of the added items were not asked on both sides, first {unknown[0]!r}.",
+            "Ask the model as it was before on the added items too.",
+            kind="unknown_id",
+        )
+
+
 def detect(
     pairing: Pairing,
     places: Mapping[str, float],
@@ -116,20 +135,12 @@ def detect(
     Raises
     ------
     InputError
-        Kind ``unknown_id`` for an added id that was not asked on both sides, ``bad_width``, ``bad_number``.
+        As `check_question`; kind ``bad_number`` for fewer re-deals than one.
     """
-    if width is not None and not 0.0 < width <= 1.0:
-        raise InputError(f"A width lies above 0 and at most at 1, not at {width:g}.", kind="bad_width")
+    check_question(pairing, added, width)
     if randomisations < 1:
         raise InputError("At least one re-deal is needed.", kind="bad_number")
     new = set(added)
-    unknown = sorted(new - set(pairing.items))
-    if unknown:
-        raise InputError(
-            f"{len(unknown)} of the added items were not asked on both sides, first {unknown[0]!r}.",
-            "Ask the model as it was before on the added items too.",
-            kind="unknown_id",
-        )
     groups = {"all": list(pairing.items)}
     original = [item for item in pairing.items if item not in new]
     if new and original:

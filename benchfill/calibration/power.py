@@ -28,6 +28,7 @@ __all__ = [
     "WorstCase",
     "attempts_needed",
     "can_hide",
+    "check_lift",
     "items_needed",
     "simulated_power",
     "smallest_width",
@@ -84,14 +85,11 @@ class Design:
             raise InputError("Each item has a place and a success probability.", kind="no_data")
         if not (np.isfinite(z).all() and ((success >= 0.0) & (success <= 1.0)).all()):
             raise InputError("Places are finite and success probabilities lie in [0, 1].", kind="not_finite")
-        for name, value in (("lift", self.lift), ("level", self.level)):
-            if not 0.0 < value <= 1.0:
-                raise InputError(
-                    f"The {name} lies above 0 and at most at 1, not at {value:g}.", kind="bad_number"
-                )
-        if self.level > 0.5 or self.simulations < 1:
+        check_lift(self.lift)
+        if not 0.0 < self.level <= 0.5 or self.simulations < 1:
             raise InputError(
-                "The level is at most 0.5, and there is at least one simulation.", kind="bad_number"
+                "The level lies above 0 and at most at 0.5, and there is at least one simulation.",
+                kind="bad_number",
             )
         order = np.argsort(z, kind="stable")
         object.__setattr__(self, "z", z[order])
@@ -124,6 +122,22 @@ class WorstCase:
     scan: PowerAt
 
 
+def check_lift(lift: float, width: float | None = None, attempts: int = 1) -> None:
+    """Refuse a lift or a width outside (0, 1], or fewer attempts than one.
+
+    Raises
+    ------
+    InputError
+        Kind ``bad_number``.
+    """
+    if not 0.0 < lift <= 1.0:
+        raise InputError(f"The lift lies above 0 and at most at 1, not at {lift:g}.", kind="bad_number")
+    if width is not None and not 0.0 < width <= 1.0:
+        raise InputError(f"A width lies above 0 and at most at 1, not at {width:g}.", kind="bad_number")
+    if attempts < 1:
+        raise InputError("At least one attempt on every item is needed.", kind="bad_number")
+
+
 def can_hide(width: float, gap: Gap) -> bool:
     """Whether a lift this wide can lie inside the gap without touching an item, rounding of z aside."""
     return width < gap.width - 1e-9
@@ -144,7 +158,7 @@ def worst_case(design: Design, width: float, attempts: int) -> WorstCase:
     InputError
         Kind ``bad_number``.
     """
-    _check(width, attempts)
+    check_lift(design.lift, width, attempts)
     gap = design.gap
     if can_hide(width, gap):
         lo = gap.target - width / 2.0
@@ -175,7 +189,7 @@ def attempts_needed(
     design: Design, width: float, wanted: float = 0.8, progress: Progress | None = None
 ) -> dict[Test, int | None]:
     """Smallest power of two of attempts whose worst case has the wanted power; None when 4,096 have not."""
-    _check(width, 1)
+    check_lift(design.lift, width)
     if can_hide(width, design.gap):
         return {"mean": None, "scan": None}
     numbers = [1 << power for power in range(MOST_ATTEMPTS.bit_length())]
@@ -223,13 +237,6 @@ class _Stretch(NamedTuple):
     lo: float
     start: int
     stop: int
-
-
-def _check(width: float, attempts: int) -> None:
-    if not 0.0 < width <= 1.0:
-        raise InputError(f"A width lies above 0 and at most at 1, not at {width:g}.", kind="bad_number")
-    if attempts < 1:
-        raise InputError("At least one attempt on every item is needed.", kind="bad_number")
 
 
 def _stretches(z: Array, width: float) -> list[_Stretch]:

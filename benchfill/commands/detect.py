@@ -74,6 +74,7 @@ def detect(
     """
     import json
 
+    from benchfill.calibration.detection import check_question
     from benchfill.calibration.detection import detect as run_tests
     from benchfill.calibration.pairing import one_attempt_each, pair_logs
     from benchfill.display.detection import detection_document, print_detection
@@ -87,6 +88,7 @@ def detect(
     pairing = pair_logs(logs[0], logs[1], _pairs(model, logs[0], logs[1]))
     notes = [*dict.fromkeys(note for side in sides for note in side.notes), *_pairing_notes(pairing)]
     new = read_item_ids(added) if added is not None else ()
+    check_question(pairing, new, width)
     options: dict[str, Any] = {"engine": engine, "seed": seed, "accept_unconverged": accept_unconverged}
     if difficulties:
         places, source = read_places(difficulties).z, "difficulties"
@@ -100,7 +102,7 @@ def detect(
     if missing:
         notes.append(
             f"{len(missing)} of {len(pairing.items)} items have no place on the axis: they count in the mean test, not "
-            f"in the scan or the gap; first {missing[0]!r}."
+            f"in the scan or the gap; first {missing[0]!r}. --difficulties places added items too (benchfill export)."
         )
     with FitProgress() as progress:
         result = run_tests(
@@ -164,7 +166,8 @@ def _pool_places(
         raise InputError("The log of --axis holds none but the tested models.", "Use the log of a pool.")
     left_out = len(pool.models) - len(others)
     if left_out:
-        notes.append(f"{left_out} tested models are left out of the axis, which must not depend on the gain.")
+        which = "The tested model is" if left_out == 1 else f"{left_out} tested models are"
+        notes.append(f"{which} left out of the axis, which must not depend on the gain.")
     fit, scale = fit_axis(pool.select_models(others), **options)
     return dict(zip(fit.items, scale.to_z(fit.b).tolist(), strict=True)), "pool"
 

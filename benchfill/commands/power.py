@@ -81,7 +81,14 @@ def power(
 
     import numpy as np
 
-    from benchfill.calibration.power import Design, attempts_needed, items_needed, smallest_width, worst_case
+    from benchfill.calibration.power import (
+        Design,
+        attempts_needed,
+        check_lift,
+        items_needed,
+        smallest_width,
+        worst_case,
+    )
     from benchfill.display.detection import power_document, print_power
     from benchfill.display.diagnosis import FitProgress
 
@@ -91,8 +98,11 @@ def power(
         raise InputError(
             "Name a response log, or places with --difficulties.", "For example: benchfill power log.csv"
         )
+    check_lift(lift, width, attempts)
     if log is not None:
         found = read_log(log, items=items, mapping=map_, rows=rows, threshold=threshold)
+        if model is not None and model not in found.log.models:
+            raise InputError(f"The response log has no model {model!r}.", kind="unknown_id")
         fit, scale = fit_axis(
             found.log,
             engine=engine,
@@ -173,8 +183,6 @@ def _ability(
     if model is None:
         middle = sorted(range(len(fit.models)), key=lambda row: (fit.theta[row], fit.models[row]))
         row = middle[(len(middle) - 1) // 2]
-    elif model in fit.models:
-        row = fit.models.index(model)
     else:
-        raise InputError(f"The response log has no model {model!r}.", kind="unknown_id")
+        row = fit.models.index(model)
     return float(fit.theta[row]), fit.models[row]

@@ -59,6 +59,7 @@ def prune(
     """
     import json
 
+    from benchfill.calibration.pruning import kept_count
     from benchfill.calibration.pruning import prune as choose
     from benchfill.calibration.targets import parse_target
     from benchfill.display.pruning import print_pruning, pruning_document
@@ -69,6 +70,7 @@ def prune(
         raise InputError("--out-items writes lines of the item file.", "Name it with --items.")
     target = parse_target(target_dist)
     found = read_log(log, items=items, mapping=map_, rows=rows, threshold=threshold)
+    kept_count(keep, len(found.log.items))  # what cannot be kept is said before the fit
     fit, scale = fit_axis(
         found.log, engine=engine, seed=seed, guessing=found.guessing, accept_unconverged=accept_unconverged
     )

@@ -94,7 +94,10 @@ def print_detection(document: Mapping[str, Any], stream: TextIO | None = None) -
     table = Table(title="Gain", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     for header in ("items", "n", "mean gain", "p (mean)", "p (scan)", "window z", "gain there", "Max Gap"):
         table.add_column(
-            header, justify="left" if header == "items" else "right", no_wrap=header == "window z"
+            header,
+            justify="left" if header == "items" else "right",
+            no_wrap=header in ("items", "window z"),
+            min_width=len("original") if header == "items" else None,
         )
     for name, group in document["groups"].items():
         window = group["window"]

@@ -19,6 +19,10 @@ from benchfill.display.text import number, plain_text
 __all__ = ["print_pruning", "pruning_document"]
 
 _IDS_SHOWN = 20
+_CHOSEN = (
+    "The items are chosen by their estimated places, so DDM after is that of the estimates and flatters the true "
+    "places where few attempts place an item; benchfill diagnose on the kept items gives it with an interval."
+)
 _NEVER = "Pruning takes items away, so it can never reduce Max Gap: a gap is closed by a new item only (benchfill run)."
 
 
@@ -51,7 +55,7 @@ def pruning_document(
         "versions": dict(fit.versions),
         "scale": {"name": scale.name, "lo": scale.lo, "hi": scale.hi},
         "kept": list(result.kept),
-        "notes": [_NEVER, *notes],
+        "notes": [_NEVER, _CHOSEN, *notes],
     }
 
 
@@ -65,12 +69,9 @@ def print_pruning(document: Mapping[str, Any], stream: TextIO | None = None) -> 
             style="bold",
         )
     )
-    table = Table(
-        title=f"Figures of the point estimates (z), target {plain_text(document['target'])}",
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-    )
+    target = plain_text(document["target"])
+    console.print(Text(f"Figures of the point estimates (z), target {target}"), soft_wrap=True)
+    table = Table(box=box.SIMPLE_HEAD)
     for header in ("", "items", "censored", "DDM", "Max Gap"):
         table.add_column(header, justify="right" if header else "left")
     for name, figures in (("before", before), ("after", after)):
