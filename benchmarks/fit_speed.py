@@ -1,11 +1,15 @@
 """Time of every engine on real logs, whole processes side by side, and how far each is from ``nuts``.
 
     python -m benchmarks.fit_speed --shared ../shared --cold
+    python -m benchmarks.fit_speed --shared ../shared --logs "PSN GSM8K" PSN --peers PEERS/bin/python
     python -m benchmarks.fit_speed --shared ../shared --logs AIME24 --engines nuts full
 
 One process a measurement. ``--cold`` adds the first fit of a new machine: no compiled code of PyTensor, numba or
 Python, no font list. ``full`` is plain PyMC with every difficulty sampled and takes many minutes; it runs only when
-asked for. The last columns hold an engine's difficulties and abilities against those of ``nuts`` on the same log.
+asked for. ``--peers`` names a Python with girth and PyMC: girth, and plain PyMC as one would write it down, fit the
+same logs (`benchmarks.peers`). ``of nuts`` is processor time over that of ``nuts`` with warm caches, which a busy
+machine changes little. The last columns hold difficulties and abilities against those of ``nuts`` on the same log;
+girth's difficulties have a free mean, and it pins items that all or none solve, so those are left out of its RMSE.
 """
 
 from __future__ import annotations
@@ -23,6 +27,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.peers import MODULES
+
 DATA = "data/matrices"
 LOGS = {
     "simulated": None,
@@ -37,8 +43,8 @@ LOGS = {
 }
 ENGINES = ("nuts", "laplace", "mml")
 COLUMNS = (
-    "log | models x items | engine | caches | process, s | CPU, s | import, s | fit, s | R-hat | ESS | Pareto k"
-    " | gate | b RMSE, logits | b max, sd | ability max, sd"
+    "log | models x items | engine | caches | process, s | CPU, s | of nuts | import, s | fit, s | R-hat | ESS"
+    " | Pareto k | gate | b RMSE, logits | b max, sd | ability max, sd"
 )
 
 
@@ -90,6 +96,7 @@ def measure_here(shared: Path, name: str, engine: str, seed: int) -> None:
                 "b_sd": fit.b_sd.tolist(),
                 "theta": fit.theta.tolist(),
                 "theta_sd": fit.theta_sd.tolist(),
+                "censored": fit.censored.tolist(),
             }
         )
     )
@@ -98,7 +105,25 @@ def measure_here(shared: Path, name: str, engine: str, seed: int) -> None:
 def measure(options: argparse.Namespace, name: str, engine: str, cold: bool) -> dict[str, Any]:
     """Fit in a process of its own, with empty caches if cold."""
     command = [sys.executable, "-m", "benchmarks.fit_speed", "--shared", str(options.shared)]
-    command += ["--seed", str(options.seed), "--one", name, engine]
+    return time_process([*command, "--seed", str(options.seed), "--one", name, engine], cold)
+
+
+def measure_peer(options: argparse.Namespace, name: str, peer: str) -> dict[str, Any]:
+    """The same of another tool, under the Python that has it."""
+    log = read(options.shared, name)
+    if log.attempts.min() < 1 or log.attempts.max() > 1:
+        raise SystemExit(f"{name}: the peers' script fits logs with one attempt a cell.")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "log.npz"
+        np.savez(file, correct=log.correct, attempts=log.attempts)
+        script = Path(__file__).with_name("peers.py")
+        seconds = ["--seconds", str(options.peer_seconds)]
+        found = time_process([str(options.peers), "-I", str(script), peer, str(file), *seconds], cold=False)
+    return {**found, "shape": f"{len(log.models)} x {len(log.items)}"}
+
+
+def time_process(command: list[str], cold: bool) -> dict[str, Any]:
+    """Run a process to its end and read the JSON it prints."""
     with tempfile.TemporaryDirectory() as empty:
         environment = dict(os.environ)
         if cold:
@@ -111,15 +136,14 @@ def measure(options: argparse.Namespace, name: str, engine: str, cold: bool) -> 
         wall = time.perf_counter() - began
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode:
-        raise SystemExit(f"{name}, {engine}: {done.stderr.strip().splitlines()[-1]}")
+        raise SystemExit(f"{' '.join(command[1:])}: {done.stderr.strip().splitlines()[-1]}")
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return {"wall": wall, "cpu": cpu, **json.loads(done.stdout)}
 
 
 def row(name: str, engine: str, cold: bool, found: dict[str, Any], nuts: dict[str, Any] | None) -> str:
     """One line of the table."""
-    cells = [name, found["shape"], engine, "empty" if cold else "warm"]
-    cells += [f"{found[each]:.1f}" for each in ("wall", "cpu", "import", "fit")]
+    cells = [name, found["shape"], engine, "empty" if cold else "warm", *_times(found, nuts)]
     rhat, ess, pareto_k, verdict = found["gate"]
     cells += ["" if rhat is None else f"{rhat:.4f}", "" if ess is None else f"{ess:.0f}"]
     cells += ["" if pareto_k is None else f"{pareto_k:.2f}", verdict]
@@ -131,6 +155,28 @@ def row(name: str, engine: str, cold: bool, found: dict[str, Any], nuts: dict[st
     return " | ".join([*cells, f"{moved.max():.3f}"])
 
 
+def peer_row(name: str, peer: str, found: dict[str, Any], nuts: dict[str, Any] | None) -> str:
+    """The line of another tool: what it reached, and its difficulties where it has any."""
+    if not found["installed"]:
+        return " | ".join([name, found["shape"], peer, "", *[""] * 8, "not installed", "", "", ""])
+    cells = [name, found["shape"], f"{peer} {found['version']}", "warm", *_times(found, nuts)]
+    cells += [
+        f"{found[each]:{form}}" if each in found else "" for each, form in (("rhat", ".4f"), ("ess", ".0f"))
+    ]
+    cells += ["", "none" if found["finished"] else f"stopped: {found['reached']}"]
+    if "b" not in found or nuts is None:
+        return " | ".join([*cells, "", "", ""])
+    kept = ~np.array(nuts["censored"])
+    off = (np.array(found["b"]) - np.array(nuts["b"]))[kept]
+    return " | ".join([*cells, f"{off.std():.4f}", "", ""])
+
+
+def _times(found: dict[str, Any], nuts: dict[str, Any] | None) -> list[str]:
+    cells = [f"{found[each]:.1f}" for each in ("wall", "cpu")]
+    cells += ["" if nuts is None else f"{found['cpu'] / nuts['cpu']:.2f}"]
+    return cells + [f"{found[each]:.1f}" for each in ("import", "fit")]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -140,6 +186,10 @@ def main() -> None:
     parser.add_argument("--logs", nargs="+", choices=LOGS, default=["simulated", "AIME24", "GSM8K", "PSN"])
     parser.add_argument("--engines", nargs="+", choices=[*ENGINES, "full"], default=list(ENGINES))
     parser.add_argument("--cold", action="store_true", help="measure with empty caches as well")
+    parser.add_argument("--peers", type=Path, metavar="PYTHON", help="a Python with girth and PyMC")
+    parser.add_argument(
+        "--peer-seconds", type=float, default=360.0, help="processor time after which plain PyMC is stopped"
+    )
     parser.add_argument("--one", nargs=2, metavar=("LOG", "ENGINE"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
@@ -154,6 +204,8 @@ def main() -> None:
                 found = measure(options, name, engine, cold)
                 nuts = found if engine == "nuts" and not cold else nuts
                 print(f"| {row(name, engine, cold, found, nuts)} |", flush=True)
+        for peer in MODULES if options.peers else ():
+            print(f"| {peer_row(name, peer, measure_peer(options, name, peer), nuts)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Exact pruning of a large benchmark to half: its time, and that the dense dynamic programme finds nothing better.
+"""DDM, gaps and exact pruning of a large benchmark to half: their time, and that the dense table finds nothing better.
 
     python -m benchmarks.pruning_speed --items 41871
 
@@ -14,6 +14,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from benchfill.calibration.measure import ddm, find_gaps
 from benchfill.calibration.quantile_matching import quantile_matching
 from benchfill.calibration.targets import Beta, Target, Uniform
 
@@ -46,6 +47,12 @@ def main() -> None:
     options = parser.parse_args()
     m = options.items // 2
     print(f"{options.items:,} simulated items to {m:,}; seconds of processor time")
+    for name, z in shapes(options.items, np.random.default_rng(options.seed)).items():
+        began = time.process_time()
+        figures = ddm(z), find_gaps(z)[0].width
+        print(
+            f"DDM {figures[0]:.4f} and Max Gap {figures[1]:.4f} of {name}: {time.process_time() - began:.3f} s"
+        )
     for target in (Uniform(), Beta(2.0, 3.0)):
         for name, z in shapes(options.items, np.random.default_rng(options.seed)).items():
             began = time.process_time()
