@@ -184,6 +184,7 @@ def _with_one_try(roles: Roles) -> Roles:
         roles,
         rewriter=dataclasses.replace(roles.rewriter, tries=1),
         judge=dataclasses.replace(roles.judge, tries=1),
+        grader=None if roles.grader is None else dataclasses.replace(roles.grader, tries=1),
         pool={model: dataclasses.replace(endpoint, tries=1) for model, endpoint in roles.pool.items()},
     )
 

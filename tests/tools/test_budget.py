@@ -12,6 +12,7 @@ from benchfill.errors import BudgetSpent, CallFailed, InputError
 from benchfill.memory.ledger import Ledger
 from benchfill.tools.budget import Budget, Charge, Limits, check_limits
 from benchfill.tools.client import Endpoint, ModelClient
+from benchfill.tools.limits import ServerLimit
 from benchfill.tools.meter import Meter
 from tests.tools.fake_endpoint import Request, Response, completion, serving
 
@@ -38,7 +39,7 @@ async def flood(
                     ledger=ledger,
                     role="pool",
                     run="r",
-                    limit=asyncio.Semaphore(IN_FLIGHT),
+                    limit=ServerLimit(IN_FLIGHT),
                     meter=meter,
                 )
                 for number in range(clients)
