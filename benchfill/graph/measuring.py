@@ -54,6 +54,12 @@ class Measured:
 
 def measure(search: Search, gap: GapRow, name: str, asked: int) -> Measured:
     """Measure a candidate by its first ``asked`` attempts of every model."""
+    if (name, asked) not in search.measured:
+        search.measured[name, asked] = _measure(search, gap, name, asked)
+    return Measured(*search.measured[name, asked])
+
+
+def _measure(search: Search, gap: GapRow, name: str, asked: int) -> tuple[CandidateView, Estimate, bool]:
     candidate = search.pool.candidate(name)
     item = item_of(search, candidate)
     rows = search.pool.attempts(item.id, below=asked)
@@ -67,7 +73,7 @@ def measure(search: Search, gap: GapRow, name: str, asked: int) -> Measured:
     z_ml = None if estimate.b_ml is None else float(search.scale.to_z(estimate.b_ml))
     suspect = new_item_fit(search.theta, *counts, item.guessing).suspect_key(search.lowest_slope)
     view = CandidateView(name, posterior, asked, z_ml, suspect)
-    return Measured(view, estimate, still_answered(search, rows, asked))
+    return view, estimate, still_answered(search, rows, asked)
 
 
 def still_answered(search: Search, rows: Sequence[AttemptRow], asked: int) -> bool:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from benchfill.calibration.new_item_fit import lowest_slope
 from benchfill.calibration.scale import Scale
+from benchfill.calibration.selection import CandidateView
 from benchfill.calibration.strategy import Strategy, make_strategy
 from benchfill.graph.attempts import Panel
 from benchfill.item import Item
@@ -55,6 +56,8 @@ class Search:
     landed
         Places (mean and sd of z) of candidates by their answers alone, by candidate and number of attempts: worked
         out once.
+    measured
+        Candidates as they stood after so many attempts of every model, likewise.
     """
 
     run: str
@@ -79,6 +82,7 @@ class Search:
     min_models: int = 6
     failed: Mapping[tuple[str, str, int], AttemptRow] = field(default_factory=dict)
     landed: dict[tuple[str, int], tuple[float, float]] = field(default_factory=dict)
+    measured: dict[tuple[str, int], tuple[CandidateView, Estimate, bool]] = field(default_factory=dict)
 
     @cached_property
     def panel(self) -> Panel:
