@@ -12,6 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 from benchfill.calibration.diagnosis import diagnose
+from benchfill.commands.diagnose import diagnose as diagnose_command
 from benchfill.commands.import_ import import_
 from benchfill.errors import InputError
 from benchfill.logs.responses import read_responses
@@ -47,6 +48,17 @@ def test_a_folder_of_lm_eval_samples_to_a_diagnosis(tmp_path: Path) -> None:
     found = diagnose(read_responses(out / "responses.csv").log, engine="mml", seed=1).document()
     assert (found["n_models"], found["n_items"]) == (6, 40)
     assert 0 < found["ddm"] < 1
+
+
+def test_a_folder_of_lm_eval_samples_to_a_report_in_one_command(tmp_path: Path) -> None:
+    app = typer.Typer()
+    app.command("diagnose")(diagnose_command)
+    logs, page = lm_eval_folder(tmp_path / "logs", rasch_scores(MODELS, 40)), tmp_path / "report.html"
+    result = runner.invoke(app, [str(logs), "--fast", "--json", "--html", str(page)])
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert (found["n_models"], found["n_items"]) == (6, 40)
+    assert page.read_text(encoding="utf-8").startswith("<!")
 
 
 def test_the_report_as_json(tmp_path: Path) -> None:
