@@ -16,7 +16,9 @@ from tests.commands.pool_server import MODELS, PoolServer, serving_pool
 
 ITEMS = 4
 ATTEMPTS = 2
-ALL = ITEMS * ATTEMPTS * len(MODELS)
+# Two models are enough here, and quickly made.
+POOL = MODELS[:2]
+ALL = ITEMS * ATTEMPTS * len(POOL)
 
 
 @pytest.fixture
@@ -25,7 +27,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PoolServ
     monkeypatch.chdir(tmp_path)
     write_items(tmp_path / "items.jsonl")
     with serving_pool() as pool:
-        pool.toml(tmp_path)
+        pool.toml(tmp_path, models=POOL)
         yield pool
 
 
@@ -49,20 +51,20 @@ def totals(said: Said) -> tuple[int, int]:
 def test_a_log_is_made_within_its_budget_gone_on_with_and_then_free(
     benchfill: Callable[..., Said], server: PoolServer, tmp_path: Path
 ) -> None:
-    spent = benchfill(*command("--max-calls", "20"))
+    spent = benchfill(*command("--max-calls", "6"))
     assert spent.code == 3
-    assert "20 of 20 calls are made (--max-calls)" in spent.err
+    assert "6 of 6 calls are made (--max-calls)" in spent.err
     assert "benchfill answer items.jsonl --attempts 2 --out log.csv --max-calls N" in spent.err
-    assert len(server.asked) == 20
+    assert len(server.asked) == 6
     assert not (tmp_path / "log.csv").exists()
 
     done = benchfill(*command("--json"))
     assert (done.code, len(server.asked)) == (0, ALL)
-    assert totals(done) == (ALL - 20, 20)
+    assert totals(done) == (ALL - 6, 6)
     log = read_responses(tmp_path / "log.csv").log
-    assert log.models == MODELS
-    assert log.attempts.tolist() == [[ATTEMPTS] * ITEMS] * 6
-    assert log.correct.tolist() == [[2, 0, 2, 0]] * 6
+    assert log.models == POOL
+    assert log.attempts.tolist() == [[ATTEMPTS] * ITEMS] * len(POOL)
+    assert log.correct.tolist() == [[2, 0, 2, 0]] * len(POOL)
 
     content = (tmp_path / "log.csv").read_bytes()
     again = benchfill(*command("--json"))
@@ -78,25 +80,25 @@ def test_an_edited_benchmark_asks_what_is_new_and_another_one_everything(
     assert benchfill(*command()).code == 0
     write_items(tmp_path / "items.jsonl", i1={"answer": "42"}, i2={"question": "Something else?"})
     edited = benchfill(*command("--json"))
-    assert totals(edited) == (ATTEMPTS * 6, ALL - ATTEMPTS * 6)
+    assert totals(edited) == (ATTEMPTS * len(POOL), ALL - ATTEMPTS * len(POOL))
     # A corrected key grades the kept replies anew.
-    assert read_responses(tmp_path / "log.csv").log.correct.tolist() == [[2, 2, 2, 0]] * 6
+    assert read_responses(tmp_path / "log.csv").log.correct.tolist() == [[2, 2, 2, 0]] * len(POOL)
     write_items(tmp_path / "other.jsonl")
     other = benchfill(*command("--json", items="other.jsonl"))
     assert totals(other) == (ALL, 0)
     more = ["answer", "other.jsonl", "--attempts", str(ATTEMPTS + 1), "--out", "log.csv", "--json"]
-    assert totals(benchfill(*more)) == (ITEMS * 6, ALL)
+    assert totals(benchfill(*more)) == (ITEMS * len(POOL), ALL)
 
 
 def test_fresh_asks_everything_anew_and_goes_on_where_it_was_stopped(
     benchfill: Callable[..., Said], server: PoolServer, tmp_path: Path
 ) -> None:
     assert benchfill(*command()).code == 0
-    assert benchfill(*command("--fresh", "--max-calls", "10")).code == 3
+    assert benchfill(*command("--fresh", "--max-calls", "5")).code == 3
     # The log of before is still there, and the fresh one is gone on with.
     assert (tmp_path / "log.csv").exists()
     rest = benchfill(*command("--fresh", "--json"))
-    assert totals(rest) == (ALL - 10, 10)
+    assert totals(rest) == (ALL - 5, 5)
     assert totals(benchfill(*command("--fresh", "--json"))) == (ALL, 0)
     assert len(server.asked) == 3 * ALL
     assert totals(benchfill(*command("--json"))) == (0, ALL)
@@ -116,13 +118,13 @@ def test_replies_without_an_answer_are_counted_as_it_is_said_without_asking_agai
     assert (report["no_answer"], report["replies"]) == (ALL // 2, ALL)
     assert all(model["rate"] == 0.5 and model["differs"] for model in report["models"])
     file = read_responses(tmp_path / "log.csv")
-    assert file.log.attempts.tolist() == [[2, 0, 2, 0]] * 6
+    assert file.log.attempts.tolist() == [[2, 0, 2, 0]] * len(POOL)
     assert any(f"(no_answer {ALL // 2})" in note for note in file.notes)
     wrong = benchfill(*command("--no-answer", "wrong"))
     assert len(server.asked) == ALL
     log = read_responses(tmp_path / "log.csv").log
-    assert log.attempts.tolist() == [[2, 2, 2, 2]] * 6
-    assert log.correct.tolist() == [[2, 0, 2, 0]] * 6
+    assert log.attempts.tolist() == [[2, 2, 2, 2]] * len(POOL)
+    assert log.correct.tolist() == [[2, 0, 2, 0]] * len(POOL)
     assert "Replies without an answer" in wrong.out
     assert "Warning: whether replies without an answer are missing or wrong changes more" in wrong.out
 
@@ -134,12 +136,12 @@ def test_failed_calls_are_missing_and_only_they_are_asked_again(
     server.reply = lambda body: refuse if "3 of it" in body["messages"][-1]["content"] else "\\boxed{42}"
     said = benchfill(*command())
     assert said.code == 0
-    assert f"{ATTEMPTS * 6} are missing, run the same command again to ask those" in said.err
+    assert f"{ATTEMPTS * len(POOL)} are missing, run the same command again to ask those" in said.err
     assert "odd 2" in said.out
     server.reply = lambda body: "\\boxed{43}"
     before = len(server.asked)
-    assert totals(benchfill(*command("--json"))) == (ATTEMPTS * 6, ALL - ATTEMPTS * 6)
-    assert len(server.asked) == before + ATTEMPTS * 6
+    assert totals(benchfill(*command("--json"))) == (ATTEMPTS * len(POOL), ALL - ATTEMPTS * len(POOL))
+    assert len(server.asked) == before + ATTEMPTS * len(POOL)
 
 
 def test_a_pool_that_never_answers_writes_no_log(
@@ -157,7 +159,7 @@ def test_a_pool_that_never_answers_writes_no_log(
 def test_a_dry_run_says_what_it_takes_and_asks_nothing(
     benchfill: Callable[..., Said], server: PoolServer, tmp_path: Path
 ) -> None:
-    server.toml(tmp_path, price_in=1.0, price_out=4.0, max_tokens=100)
+    server.toml(tmp_path, models=POOL, price_in=1.0, price_out=4.0, max_tokens=100)
     said = benchfill(*command("--dry-run", "--json"))
     document = json.loads(said.out)
     assert (said.code, server.asked) == (0, [])
@@ -167,13 +169,23 @@ def test_a_dry_run_says_what_it_takes_and_asks_nothing(
     known = json.loads(benchfill(*command("--dry-run", "--json")).out)
     assert known["totals"]["cost"] == pytest.approx(ALL * (20 * 1.0 + 5 * 4.0) / 1e6)
     assert "its earlier calls" in benchfill(*command("--dry-run")).out
-    server.toml(tmp_path)
+    server.toml(tmp_path, models=POOL)
     refused = benchfill(*command("--max-cost", "1", "--dry-run"))
     assert refused.code == 2
     assert (
-        "--max-cost cannot be held: m0 has no price_in and price_out and no max_tokens, and 5 more"
+        "--max-cost cannot be held: m0 has no price_in and price_out and no max_tokens, and 1 more"
         in refused.err
     )
+
+
+def test_a_search_without_a_log_offers_to_make_it_and_asks_nothing_unasked(
+    benchfill: Callable[..., Said], server: PoolServer
+) -> None:
+    said = benchfill("run", "--items", "items.jsonl")
+    assert said.code == 2
+    assert f"The pool can make one: {ITEMS * 8 * len(POOL)} calls, about" in said.err
+    assert "benchfill answer items.jsonl --attempts 8 --out items-responses.csv; then --responses" in said.err
+    assert server.asked == []
 
 
 def test_a_file_of_somebody_elses_is_not_written_over(
