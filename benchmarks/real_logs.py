@@ -110,7 +110,7 @@ def main_row(document: dict[str, Any], domain: str) -> list[str]:
         domain,
         f"{document['n_items']:,}",
         str(document["n_models"]),
-        f"{document['n_attempts'] / cells:,.3g}",
+        f"{document['n_attempts'] / cells:,.0f}",
         *(figure(document, key) for key in FIGURES),
         "-" if resolution is None else f"{resolution['resolved']} of {resolution['examined']}",
         "-" if first is None else f"{first:.2f} of {replicates}",
