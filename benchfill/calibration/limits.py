@@ -8,6 +8,7 @@ from typing import Any
 __all__ = ["limits_of", "resolution_of"]
 
 _FEW_MODELS = 20
+_ITEMS_A_TOTAL = 4
 
 
 def resolution_of(document: Mapping[str, Any], most_totals: int | None) -> dict[str, Any] | None:
@@ -42,7 +43,8 @@ def resolution_of(document: Mapping[str, Any], most_totals: int | None) -> dict[
         )
     else:
         text = f"Not resolvable with this design ({design}): none of {which} is known to be empty of items."
-    coarse = most_totals is not None and most_totals < document["n_items"]
+    # Where items are several to a total, its steps are what the picture shows.
+    coarse = most_totals is not None and _ITEMS_A_TOTAL * most_totals <= document["n_items"]
     if known and coarse and resolved < len(examined):
         text += (
             f" An item has one of {most_totals:,} totals here, so that {document['n_items']:,} items show gaps "
