@@ -36,9 +36,10 @@ def run(
         typer.Option("--responses", help="Its response log, of any format that import reads, or a folder."),
     ] = None,
     world: Annotated[
-        Literal["simulated", "replay"] | None,
+        str | None,
         typer.Option(
             "--world",
+            metavar="WORLD",
             help="Embedded endpoint: simulated (sample benchmark) or replay (logged answers). Without it the "
             "endpoints of benchfill.toml are asked, or the simulated ones where it names none.",
         ),
@@ -75,7 +76,9 @@ def run(
     until_max_gap: Annotated[
         float | None,
         typer.Option(
-            "--until-max-gap", metavar="Z", help="Go on with the widest gap left until none is wider than this."
+            "--until-max-gap",
+            metavar="Z",
+            help="Go on with the widest gap left until none is wider than this.",
         ),
     ] = None,
     confirm: Annotated[

@@ -73,6 +73,8 @@ def read_inputs(
             world,
             read_benchmark("sample", Path(str(sample / "items.jsonl")), Path(str(sample / "responses.csv"))),
         )
+    if world and world not in WORLD_SETTINGS:
+        raise InputError(f"There is no world {world!r}.", f"Choose from {', '.join(WORLD_SETTINGS)}.")
     if not world:
         return _inputs_of_endpoints(items, responses, mapping)
     named = {

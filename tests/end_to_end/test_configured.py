@@ -25,9 +25,6 @@ from benchfill.settings import Settings
 from tests.commands.pool_server import PoolServer, serving_pool
 from tests.end_to_end.conftest import RUN
 
-# Uses the run that the other tests of this room share.
-pytestmark = pytest.mark.xdist_group("whole_run")
-
 KEY = "sk-planted0123456789abcdefghij"
 DYING = "dying"
 

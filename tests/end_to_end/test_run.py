@@ -27,9 +27,6 @@ from benchfill.worlds.simulated.truth import true_z
 from benchmarks.kill_resume import CONCURRENCY, export, kill_and_resume, requests_of
 from tests.end_to_end.conftest import RUN, Finished, call, command, environment
 
-# One worker has them all, so that the whole run they share is made once.
-pytestmark = pytest.mark.xdist_group("whole_run")
-
 
 def test_three_gaps_are_filled_and_the_events_say_so(finished: Finished):
     assert finished.code == 0, finished.errors

@@ -171,5 +171,6 @@ async def test_expressions_and_texts_without_end_are_bounded() -> None:
 def test_no_text_makes_the_search_for_calls_take_long(text: str) -> None:
     began = time.process_time()
     calls, _ = calls_in_text(text, {"x": ("a",)}, alone=False)
-    assert time.process_time() - began < 1.0
+    # A search that goes back over the text takes minutes; one pass takes a fraction of a second.
+    assert time.process_time() - began < 15.0
     assert calls == []
