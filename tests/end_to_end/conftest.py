@@ -38,17 +38,17 @@ def command(*arguments: str) -> list[str]:
 
 
 def environment(home: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("BENCHFILL_")}
+    """Without the user's settings, and without the coverage tracer, which doubles the time of a long run."""
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("BENCHFILL_", "COVERAGE"))
+    }
     return {**kept, "BENCHFILL_HOME": str(home)}
 
 
-def call(home: Path, *arguments: str, measured: bool = True) -> subprocess.CompletedProcess[str]:
-    """Run the command; not ``measured``: without the coverage tracer, which doubles the time of a long run."""
-    variables = environment(home)
-    if not measured:
-        variables = {name: value for name, value in variables.items() if not name.startswith("COVERAGE")}
+def call(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command."""
     return subprocess.run(
-        command(*arguments), env=variables, capture_output=True, text=True, timeout=280, check=False
+        command(*arguments), env=environment(home), capture_output=True, text=True, timeout=280, check=False
     )
 
 
@@ -64,20 +64,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     """``benchfill run --gaps 3`` on the sample, uninterrupted, half as exact as by default to save calls."""
     home = tmp_path_factory.mktemp("finished")
-    result = call(
-        home,
-        "run",
-        "--gaps",
-        "3",
-        "--name",
-        RUN,
-        "--seed",
-        "1",
-        "--tolerance",
-        "0.015",
-        "--json",
-        measured=False,
-    )
+    arguments = ("run", "--gaps", "3", "--name", RUN, "--seed", "1", "--tolerance", "0.015", "--json")
+    result = call(home, *arguments)
     events = [json.loads(line) for line in result.stdout.splitlines()]
     return Finished(home, result.returncode, events, result.stderr)
 
