@@ -11,8 +11,8 @@ __all__ = ["export"]
 
 
 def export(
+    out: Annotated[Path, typer.Option("--out", help="File to write.")],
     run: Annotated[str | None, typer.Argument(help="Name of the run, else the one touched last.")] = None,
-    out: Annotated[Path, typer.Option("--out", help="File to write.")] = ...,  # type: ignore[assignment]
     blind: Annotated[
         bool, typer.Option("--blind", help="A packet for one reviewer: nothing tells origin or difficulty.")
     ] = False,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from benchfill.memory.runs import RunFolder
     from benchfill.settings import Settings
 
-__all__ = ["debug_wanted", "main_callback", "run_app", "work_on"]
+__all__ = ["main_callback", "run_app", "work_on"]
 
 NOT_FILLED = 4
 _debug = False
@@ -39,10 +39,6 @@ def main_callback(
 ) -> None:
     global _debug
     _debug = debug
-
-
-def debug_wanted() -> bool:
-    return _debug
 
 
 def run_app(app: typer.Typer) -> NoReturn:
