@@ -146,7 +146,46 @@ def _confirmations(database: Database) -> None:
     database.connection.execute("ALTER TABLE candidates ADD COLUMN prior_scale REAL")
 
 
+def _reviews(database: Database) -> None:
+    # One export of packets, and the hash of the sealed key that says what each blind id was.
+    database.connection.execute("""
+        CREATE TABLE review_rounds (
+            round INTEGER PRIMARY KEY,
+            kind TEXT NOT NULL,             -- review | adjudication
+            seed INTEGER NOT NULL,
+            originals REAL NOT NULL,        -- original items mixed in for each new one
+            key_sha256 TEXT NOT NULL
+        )""")
+    # What each reviewer was given; the text as it was then is told by its hash.
+    database.connection.execute("""
+        CREATE TABLE review_assignments (
+            reviewer TEXT NOT NULL,
+            blind_id TEXT NOT NULL,
+            round INTEGER NOT NULL REFERENCES review_rounds(round),
+            place INTEGER NOT NULL,         -- in the reviewer's own order
+            item TEXT NOT NULL REFERENCES items(id),
+            origin TEXT NOT NULL,           -- original | candidate
+            item_hash TEXT NOT NULL,
+            PRIMARY KEY (reviewer, blind_id)
+        ) WITHOUT ROWID""")
+    database.connection.execute("""
+        CREATE TABLE review_decisions (
+            reviewer TEXT NOT NULL,
+            blind_id TEXT NOT NULL,
+            verdict TEXT NOT NULL,          -- approve | reject | unsure
+            answer TEXT,                    -- the reviewer's own; null where the form did not ask for one
+            agrees INTEGER,                 -- whether it equals the key; null where nobody can tell
+            reasons TEXT NOT NULL,          -- JSON list
+            comment TEXT NOT NULL,
+            seconds REAL,
+            revision INTEGER NOT NULL,      -- how often the reviewer had decided on this item
+            PRIMARY KEY (reviewer, blind_id),
+            FOREIGN KEY (reviewer, blind_id) REFERENCES review_assignments(reviewer, blind_id)
+        ) WITHOUT ROWID""")
+
+
 POOL_MIGRATIONS: tuple[Migration, ...] = (
     Migration("first_tables", _first_tables),
     Migration("confirmations", _confirmations),
+    Migration("reviews", _reviews),
 )
