@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchfill.calibration.collapsed import Collapsed, Conditional, zero_sum_basis
+from benchfill.calibration.difficulty import Difficulties, summarise_difficulties
 from benchfill.calibration.fit import Fit
 from benchfill.calibration.grouping import ItemGroups, group_items
 from benchfill.calibration.quadrature import Reach, locate, place_nodes
@@ -109,6 +110,10 @@ class Conditionals:
 
     def __len__(self) -> int:
         return int(self._draws.shape[0])
+
+    def difficulties(self) -> Difficulties:
+        """What is known of every item's difficulty over these draws: shape (items,) each, logits."""
+        return summarise_difficulties(self._density, self._draws).of(self.groups.of_item)
 
     def __iter__(self) -> Iterator[GivenDraw]:
         for phi in self._draws:
