@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -26,12 +27,20 @@ LEFT_TO_THE_USER = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """Items and the response log over exactly these items."""
+    """Items and the response log over exactly these items.
+
+    Parameters
+    ----------
+    source, mapping
+        The item file and how its fields were named to be read; None where the items came with the log.
+    """
 
     name: str
     items: tuple[Item, ...]
     log: ResponseLog
     notes: tuple[str, ...] = ()
+    source: Path | None = None
+    mapping: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def fingerprint(self) -> str:
@@ -83,7 +92,8 @@ def read_benchmark(
     kept = {item.id: item for item in item_file.items}
     log = log.select_items([item for item in log.items if item in kept])
     chosen = tuple(kept[item] for item in log.items)
-    return Benchmark(name, chosen, log, (*item_file.notes, *log_notes, *notes))
+    every_note = (*item_file.notes, *log_notes, *notes)
+    return Benchmark(name, chosen, log, every_note, items, mapping or {})
 
 
 def _read_log(path: Path) -> tuple[ResponseLog, tuple[Item, ...], tuple[str, ...]]:

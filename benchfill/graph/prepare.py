@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,8 @@ from benchfill.memory.pool import Pool
 from benchfill.memory.records import Estimate, ScaleRow
 from benchfill.settings import Settings
 from benchfill.worlds.settings import ReplaySettings, SimulatedSettings, read_settings
+from benchfill.worlds.simulated.language import read_question
+from benchfill.worlds.simulated.respondents import RESPONDENTS
 
 __all__ = ["Inputs", "freeze_scale", "make_plan", "read_inputs", "world_config"]
 
@@ -63,16 +65,7 @@ def read_inputs(
         A file is unusable, or the files named do not belong to the world.
     """
     if world == "simulated":
-        if items is not None or responses is not None or bank_items is not None or bank_responses is not None:
-            raise InputError(
-                "The simulated models know only the sample benchmark.",
-                "Leave --items and --responses away, or use --world replay with a bank of answered items.",
-            )
-        sample = files("benchfill.worlds.simulated") / "sample"
-        return Inputs(
-            world,
-            read_benchmark("sample", Path(str(sample / "items.jsonl")), Path(str(sample / "responses.csv"))),
-        )
+        return Inputs(world, _simulated_benchmark(items, responses, bank_items, bank_responses, mapping))
     if world and world not in WORLD_SETTINGS:
         raise InputError(f"There is no world {world!r}.", f"Choose from {', '.join(WORLD_SETTINGS)}.")
     if not world:
@@ -91,6 +84,29 @@ def read_inputs(
     benchmark = read_benchmark(items.stem, items, responses, mapping)
     bank = read_benchmark(bank_items.stem, bank_items, bank_responses, mapping)
     return _replay_inputs(benchmark, bank, min_attempts)
+
+
+def _simulated_benchmark(
+    items: Path | None,
+    responses: Path | None,
+    bank_items: Path | None,
+    bank_responses: Path | None,
+    mapping: dict[str, str] | None,
+) -> Benchmark:
+    """The packaged sample, or what was merged from it: the simulated models read no other questions."""
+    sample = Path(str(files("benchfill.worlds.simulated") / "sample"))
+    if items is None and responses is None and bank_items is None and bank_responses is None:
+        return read_benchmark("sample", sample / "items.jsonl", sample / "responses.csv")
+    if items is not None and responses is not None and bank_items is None and bank_responses is None:
+        benchmark = read_benchmark("sample", items, responses, mapping)
+        unread = [item.id for item in benchmark.items if read_question(item.question) is None]
+        strangers = [model for model in benchmark.log.models if model not in RESPONDENTS]
+        if not unread and not strangers:
+            return benchmark
+    raise InputError(
+        "The simulated models know only the sample benchmark, and what was merged from it.",
+        "Leave --items and --responses away, or use --world replay with a bank of answered items.",
+    )
 
 
 def _inputs_of_endpoints(
@@ -139,8 +155,8 @@ def _replay_inputs(benchmark: Benchmark, bank: Benchmark, min_attempts: int) -> 
         )
     return Inputs(
         "replay",
-        Benchmark(benchmark.name, benchmark.items, benchmark.log.select_models(models)),
-        Benchmark(bank.name, bank.items, bank.log.select_models(models)),
+        replace(benchmark, log=benchmark.log.select_models(models)),
+        replace(bank, log=bank.log.select_models(models)),
         notes,
     )
 

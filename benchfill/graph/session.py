@@ -43,6 +43,7 @@ from benchfill.memory.ledger import FreshLedger, Ledger
 from benchfill.memory.pool import Pool
 from benchfill.memory.records import RunRow
 from benchfill.memory.runs import RunFolder, find_run, make_run_folder
+from benchfill.memory.source import keep_source
 from benchfill.prompts.render import PromptBook
 from benchfill.settings import Settings
 from benchfill.tools.grading import Grader
@@ -68,6 +69,8 @@ def create_run(
     with make_run_folder(home, name) as folder:
         if inputs.world:
             folder.world.write_text(config, encoding="utf-8")
+        if benchmark.source is not None:
+            keep_source(folder, benchmark.source, benchmark.mapping)
         pool = Pool(folder.memory)
         pool.save_benchmark(
             benchmark.fingerprint,

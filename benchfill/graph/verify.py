@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from benchfill.graph.session import drive, fit_scale, make_search, plan_search
 from benchfill.memory.export import accepted_items
 from benchfill.memory.ledger import FreshLedger, Ledger
 from benchfill.memory.pool import Pool
-from benchfill.memory.records import AttemptRow
+from benchfill.memory.records import AttemptRow, JudgementRow
 from benchfill.memory.runs import RunFolder
 from benchfill.settings import Settings
 from benchfill.tools.meter import Meter
@@ -36,6 +36,8 @@ __all__ = ["LedgerMiss", "SealedLedger", "differences", "failed_attempts", "prep
 
 # Tables that a search fills, in an order in which they can be emptied.
 SEARCHED = ("confirmations", "judgements", "candidates", "attempts")
+# What reviewers and the maintainer decided about its items, likewise.
+OF_PEOPLE = ("review_decisions", "review_assignments", "review_rounds", "maintainer_decisions")
 # Reasons of missing attempts that are made of a reply, and are made of it again.
 OF_A_REPLY = frozenset({"no_answer", "ungraded", "refusal", "content_filter"})
 # Stands for the address of the embedded endpoint, which is not started.
@@ -213,7 +215,9 @@ def prepare_copy(folder: RunFolder, target: Path, *, refit: bool) -> RunFolder:
             for table in SEARCHED:
                 written.execute(f"DELETE FROM {table}")  # noqa: S608 - our own names
             written.execute("DELETE FROM estimates WHERE source = 'online' OR ?", (refit,))
-            written.execute("DELETE FROM items WHERE origin = 'candidate'")
+            for table in OF_PEOPLE:
+                written.execute(f"DELETE FROM {table}")  # noqa: S608 - our own names
+            written.execute("DELETE FROM items WHERE origin != 'original'")
             written.execute("UPDATE runs SET status = 'prepared', summary = NULL")
             if refit:
                 written.execute("DELETE FROM scales")
@@ -232,13 +236,15 @@ def prepare_copy(folder: RunFolder, target: Path, *, refit: bool) -> RunFolder:
 def differences(before: Pool, after: Pool) -> list[str]:
     """What came out differently, in words; nothing when the run is verified."""
     found = []
+    # What was written by hand is no part of the search.
+    hand = {item.id for item in before.items("hand")}
     parts = (
         ("the plan and the end of gaps", _rows(before.gaps(), "gap"), _rows(after.gaps(), "gap")),
         ("candidates", _rows(before.candidates(), "id"), _rows(after.candidates(), "id")),
-        ("judgements", _values(before.judgements()), _values(after.judgements())),
-        ("places of items", _values(before.estimates()), _values(after.estimates())),
-        ("attempts", _attempts(before), _attempts(after)),
-        ("exported items", _rows(accepted_items(before), "id"), _rows(accepted_items(after), "id")),
+        ("judgements", _values(_of_search(before)), _values(_of_search(after))),
+        ("places of items", _values(before.estimates(), hand), _values(after.estimates())),
+        ("attempts", _attempts(before, hand), _attempts(after)),
+        ("exported items", _exported(before), _exported(after)),
     )
     for what, old, new in parts:
         names = sorted(
@@ -255,10 +261,19 @@ def _rows(rows: list[Any], name: str) -> dict[Any, Any]:
     return {row[name]: row for row in plain}
 
 
-def _values(rows: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: dataclasses.asdict(row) for name, row in rows.items()}
+def _exported(pool: Pool) -> dict[Any, Any]:
+    return _rows(accepted_items(pool, by_search_alone=True), "id")
 
 
-def _attempts(pool: Pool) -> dict[Any, Any]:
-    rows = [row for item in pool.items() for row in pool.attempts(item.id)]
+def _of_search(pool: Pool) -> dict[str, JudgementRow]:
+    searched = {candidate.id for candidate in pool.candidates()}
+    return {name: row for name, row in pool.judgements().items() if name in searched}
+
+
+def _values(rows: Mapping[str, Any], without: Collection[str] = ()) -> dict[str, Any]:
+    return {name: dataclasses.asdict(row) for name, row in rows.items() if name not in without}
+
+
+def _attempts(pool: Pool, without: Collection[str] = ()) -> dict[Any, Any]:
+    rows = [row for item in pool.items() if item.id not in without for row in pool.attempts(item.id)]
     return {f"{row.item} {row.model} {row.attempt}": dataclasses.asdict(row) for row in rows}

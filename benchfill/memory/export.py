@@ -5,6 +5,7 @@ An export holds no clock times, no paths and no made-up run names: the same run 
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import random
@@ -16,24 +17,29 @@ from typing import Any
 from benchfill.atomic import write_whole
 from benchfill.errors import InputError
 from benchfill.item import Item
+from benchfill.memory.accepted import found_items, standing_items
 from benchfill.memory.pool import Pool
-from benchfill.memory.records import Candidate
+from benchfill.memory.records import Candidate, GapRow
 
 __all__ = ["accepted_items", "blind_packet", "write_blind_packet", "write_jsonl"]
 
-ACCEPTED = frozenset({"filled", "accepted_outside_tolerance"})
 
+def accepted_items(pool: Pool, *, by_search_alone: bool = False) -> list[dict[str, Any]]:
+    """Each accepted item with its difficulty, lineage, judgement and attempts a model, in the order of gaps.
 
-def accepted_items(pool: Pool) -> list[dict[str, Any]]:
-    """Each accepted item with its difficulty, lineage, judgement and attempts a model, in the order of gaps."""
+    Parameters
+    ----------
+    by_search_alone
+        Leave aside what was written by hand and what the maintainer decided.
+    """
     scale = pool.scale()
+    if scale is None:
+        return []
     estimates, judgements = pool.estimates(), pool.judgements()
     found = []
-    for gap in pool.gaps():
-        if gap.status not in ACCEPTED or gap.accepted is None or scale is None:
-            continue
-        candidate = pool.candidate(gap.accepted)
-        item = pool.item(str(candidate.item))
+    for standing in found_items(pool) if by_search_alone else standing_items(pool):
+        candidate, gap, decision = standing.candidate, standing.gap, standing.decision
+        item = pool.item(standing.item)
         if item is None:
             continue
         estimate, judgement = estimates[item.id], judgements[candidate.id]
@@ -52,7 +58,10 @@ def accepted_items(pool: Pool) -> list[dict[str, Any]]:
                 "b_logits": estimate.b,
                 "b_sd_logits": estimate.b_sd,
                 "expected_deviation": estimate.expected_deviation,
-                "status": gap.status,
+                "status": gap.status if standing.by == "search" and gap is not None else "accepted",
+                "accepted_by": standing.by,
+                "by_hand": candidate.by_hand,
+                "decision": None if decision is None else dataclasses.asdict(decision),
                 "confirmed": estimate.confirmed,
                 "scale": {
                     "name": scale.name,
@@ -60,7 +69,7 @@ def accepted_items(pool: Pool) -> list[dict[str, Any]]:
                     "hi_logits": scale.hi,
                     "engine": scale.engine,
                 },
-                "gap": {"lo": gap.lo, "hi": gap.hi, "target": gap.target, "tolerance": gap.tolerance},
+                "gap": None if gap is None else _gap(gap),
                 "lineage": _lineage(candidate),
                 "judgement": {
                     "status": judgement.status,
@@ -76,10 +85,15 @@ def accepted_items(pool: Pool) -> list[dict[str, Any]]:
     return found
 
 
+def _gap(gap: GapRow) -> dict[str, float]:
+    return {"lo": gap.lo, "hi": gap.hi, "target": gap.target, "tolerance": gap.tolerance}
+
+
 def _lineage(candidate: Candidate) -> dict[str, Any]:
     return {
         "candidate": candidate.id,
         "parent": candidate.parent,
+        "replaces": candidate.replaces,
         "references": list(candidate.reference_ids),
         "target": candidate.target,
         "round": candidate.round,

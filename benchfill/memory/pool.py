@@ -169,7 +169,7 @@ class Pool:
             pk="id",
         )
 
-    def items(self, origin: Literal["original", "candidate"] | None = None) -> list[Item]:
+    def items(self, origin: Literal["original", "candidate", "hand"] | None = None) -> list[Item]:
         """Items by id, of one origin or all."""
         where, values = ("", ()) if origin is None else ("WHERE origin = ?", (origin,))
         rows = self.database.connection.execute(
@@ -206,22 +206,26 @@ class Pool:
         """Keep a rewrite, with its item when something usable was submitted."""
         with self.database.transaction():
             if item is not None:
-                self._upsert_item(item, "candidate")
+                self._upsert_item(item, "hand" if candidate.by_hand else "candidate")
             self._save("candidates", [candidate])
 
     def candidate(self, candidate_id: str) -> Candidate:
         return self._rows(Candidate, "candidates", "WHERE id = ?", (candidate_id,))[0]
 
     def candidates(self, gap: int | None = None, round: int | None = None) -> list[Candidate]:
-        """In the order of gap, round and writer."""
+        """Of the search, in the order of gap, round and writer; what was written by hand is none of it."""
         wanted = [(name, value) for name, value in (("gap", gap), ("round", round)) if value is not None]
-        where = " AND ".join(f"{name} = ?" for name, _ in wanted)
+        where = "".join(f" AND {name} = ?" for name, _ in wanted)
         return self._rows(
             Candidate,
             "candidates",
-            f"{'WHERE ' + where if where else ''} ORDER BY gap, round, writer",
+            f"WHERE by_hand = ''{where} ORDER BY gap, round, writer",
             [value for _, value in wanted],
         )
+
+    def written_by_hand(self) -> list[Candidate]:
+        """Edited and added items, in the order they were written."""
+        return self._rows(Candidate, "candidates", "WHERE by_hand != '' ORDER BY writer")
 
     def save_judgement(self, judgement: JudgementRow) -> None:
         self._save("judgements", [judgement])

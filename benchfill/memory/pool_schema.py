@@ -184,8 +184,25 @@ def _reviews(database: Database) -> None:
         ) WITHOUT ROWID""")
 
 
+def _by_hand(database: Database) -> None:
+    # What the maintainer decided, in the order it was decided; never overwritten.
+    database.connection.execute("""
+        CREATE TABLE maintainer_decisions (
+            number INTEGER PRIMARY KEY,
+            item TEXT NOT NULL REFERENCES items(id),
+            verdict TEXT NOT NULL,          -- accept | reject | edited | added
+            reason TEXT NOT NULL,
+            who TEXT NOT NULL,
+            at TEXT NOT NULL                -- UTC, ISO 8601
+        )""")
+    # Items written by hand are candidates of no round: gap 0, or that of the item they take the place of.
+    database.connection.execute("ALTER TABLE candidates ADD COLUMN by_hand TEXT NOT NULL DEFAULT ''")
+    database.connection.execute("ALTER TABLE candidates ADD COLUMN replaces TEXT")
+
+
 POOL_MIGRATIONS: tuple[Migration, ...] = (
     Migration("first_tables", _first_tables),
     Migration("confirmations", _confirmations),
     Migration("reviews", _reviews),
+    Migration("by_hand", _by_hand),
 )

@@ -81,7 +81,11 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One rewrite with its lineage, whatever became of it."""
+    """One rewrite with its lineage, whatever became of it.
+
+    Of an item written by hand the rewriter is "", the target that of the gap it belongs to, and ``replaces`` the item
+    in whose place it stands, None where it stands in nobody's.
+    """
 
     id: str
     item: str | None
@@ -102,6 +106,8 @@ class Candidate:
     refusals: Sequence[Mapping[str, str]] = field(default_factory=list)
     prior_center: float | None = None
     prior_scale: float | None = None
+    by_hand: Literal["", "edited", "added"] = ""
+    replaces: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

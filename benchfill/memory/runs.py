@@ -46,6 +46,11 @@ class RunFolder:
         return self.path / "world.json"
 
     @property
+    def source(self) -> Path:
+        """The item file that the run began with."""
+        return self.path / "source"
+
+    @property
     def requests(self) -> Path:
         """Hashes of the requests that reached the embedded endpoint, one a line."""
         return self.path / "requests.log"
