@@ -18,22 +18,31 @@ from benchfill.memory.records import (
     Candidate,
     ConfirmationRow,
     Estimate,
+    GapCheckRow,
     GapRow,
+    HitRow,
     JudgementRow,
+    RecheckRow,
     RunRow,
     ScaleRow,
 )
 
 __all__ = ["Pool"]
 
-Row = TypeVar("Row", RunRow, ScaleRow, Estimate, Candidate, JudgementRow, AttemptRow, ConfirmationRow, GapRow)
+Row = TypeVar(
+    "Row", RunRow, ScaleRow, Estimate, Candidate, JudgementRow, AttemptRow, ConfirmationRow, GapRow, RecheckRow,
+    GapCheckRow, HitRow,
+)  # fmt: skip
 
 # Columns that hold JSON, by table: the rest are plain values.
 JSON_COLUMNS: Mapping[str, frozenset[str]] = {
     "runs": frozenset({"settings", "request", "summary"}),
-    "scales": frozenset({"models", "theta", "theta_draws", "gate", "versions"}),
+    "scales": frozenset(
+        {"models", "theta", "theta_draws", "mu_b_draws", "sigma_b_draws", "gate", "versions"}
+    ),
     "candidates": frozenset({"reference_ids", "refusals", "prompt_hashes"}),
     "judgements": frozenset({"problems"}),
+    "gap_checks": frozenset({"before"}),
 }
 KEYS: Mapping[str, tuple[str, ...]] = {
     "runs": ("id",),
@@ -44,11 +53,15 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "attempts": ("item", "model", "attempt"),
     "confirmations": ("candidate", "first"),
     "gaps": ("gap",),
+    "rechecks": ("item",),
+    "gap_checks": ("id",),
+    "known_hits": ("run", "candidate"),
 }
 # Columns that hold true or false (or, for a judgement, nothing).
 BOOLEANS: Mapping[str, tuple[str, ...]] = {
     "judgements": ("blind_agrees", "valid"),
     "estimates": ("confirmed",),
+    "gap_checks": ("done",),
 }
 
 
@@ -189,9 +202,34 @@ class Pool:
     def save_estimates(self, estimates: Iterable[Estimate]) -> None:
         self._save("estimates", estimates)
 
-    def estimates(self) -> dict[str, Estimate]:
-        """By item id, in the order of ids: the originals and every candidate that was calibrated."""
-        return {row.item: row for row in self._rows(Estimate, "estimates", "ORDER BY item")}
+    def estimates(self, *, as_fitted: bool = False) -> dict[str, Estimate]:
+        """By item id, in the order of ids: the originals and every candidate that was calibrated.
+
+        Parameters
+        ----------
+        as_fitted
+            Originals as the fit of the log has them, whatever was asked again since.
+        """
+        found = {row.item: row for row in self._rows(Estimate, "estimates", "ORDER BY item")}
+        for again in {} if as_fitted else self.rechecks():
+            # What a recheck knows is part of an estimate, but for the numbers of its attempts.
+            known = {
+                field.name: getattr(again, field.name)
+                for field in dataclasses.fields(again)
+                if field.name not in ("first", "stop")
+            }
+            found[again.item] = dataclasses.replace(found[again.item], **known)
+        return found
+
+    def save_rechecks(self, rows: Iterable[RecheckRow], attempts: Iterable[AttemptRow]) -> None:
+        """Keep new answers to original items, and where these lie by all answers, together."""
+        with self.database.transaction():
+            self._save("attempts", attempts)
+            self._save("rechecks", rows)
+
+    def rechecks(self) -> list[RecheckRow]:
+        """Original items that were asked again, by id."""
+        return self._rows(RecheckRow, "rechecks", "ORDER BY item")
 
     def z_ml(self, estimate: Estimate) -> float | None:
         """Where maximum likelihood alone puts an item; None where it has no maximum (all right, all wrong)."""
@@ -261,6 +299,25 @@ class Pool:
 
     def gaps(self) -> list[GapRow]:
         return self._rows(GapRow, "gaps", "ORDER BY gap")
+
+    def plan_gaps_anew(self, gaps: Iterable[GapRow], check: GapCheckRow) -> None:
+        """Put these gaps in the place of those that were planned, and say how the check of them stands."""
+        with self.database.transaction() as connection:
+            connection.execute("DELETE FROM gaps")
+            self._save("gaps", gaps)
+            self._save("gap_checks", [check])
+
+    def gap_check(self) -> GapCheckRow | None:
+        """The check of the gaps; None before it began, or where none is made."""
+        rows = self._rows(GapCheckRow, "gap_checks")
+        return rows[0] if rows else None
+
+    def save_known_hits(self, hits: Iterable[HitRow]) -> None:
+        self._save("known_hits", hits)
+
+    def known_hits(self) -> list[HitRow]:
+        """What earlier runs had learned of the rewriter when this one began, in one order."""
+        return self._rows(HitRow, "known_hits", "ORDER BY run, candidate")
 
     def gap(self, number: int) -> GapRow:
         return self._rows(GapRow, "gaps", "WHERE gap = ?", (number,))[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from benchfill.memory.database import Database
 from benchfill.memory.migrations import Migration
+from benchfill.memory.search_schema import GAP_CHECKS, KNOWN_HITS
 
 __all__ = ["POOL_MIGRATIONS"]
 
@@ -205,4 +206,6 @@ POOL_MIGRATIONS: tuple[Migration, ...] = (
     Migration("confirmations", _confirmations),
     Migration("reviews", _reviews),
     Migration("by_hand", _by_hand),
+    GAP_CHECKS,
+    KNOWN_HITS,
 )

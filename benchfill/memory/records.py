@@ -12,9 +12,12 @@ __all__ = [
     "CandidateStatus",
     "ConfirmationRow",
     "Estimate",
+    "GapCheckRow",
     "GapRow",
     "GapStatus",
+    "HitRow",
     "JudgementRow",
+    "RecheckRow",
     "RunRow",
     "ScaleRow",
 ]
@@ -55,6 +58,8 @@ class ScaleRow:
     theta_draws: Sequence[Sequence[float]]
     gate: Mapping[str, Any]
     versions: Mapping[str, str]
+    mu_b_draws: Sequence[float] | None = None
+    sigma_b_draws: Sequence[float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,3 +170,45 @@ class GapRow:
     status: GapStatus = "open"
     accepted: str | None = None
     rounds: int = 0
+    p_empty: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecheckRow:
+    """An original item that was asked again, by attempts ``first`` to ``stop - 1`` of every model.
+
+    Its place is told by all answers, those of the log and the new ones, and replaces that of the fit.
+    """
+
+    item: str
+    first: int
+    stop: int
+    b: float
+    b_sd: float
+    z: float
+    z_sd: float
+    z_lo90: float
+    z_hi90: float
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class GapCheckRow:
+    """The check of a run's gaps: as they were first planned, what it may take, and whether it has ended."""
+
+    id: str
+    before: Sequence[Mapping[str, Any]]
+    attempts_limit: int
+    done: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HitRow:
+    """Where an item of an earlier run by the same rewriter landed (z), as `calibration.rewriter_record.Hit` has it."""
+
+    run: str
+    candidate: str
+    target: float
+    parent: float
+    landed: float
+    error: float

@@ -55,7 +55,8 @@ def make_search(folder: Path, **settings: Any) -> tuple[Search, CurvePanel, list
     with pool.database.transaction():
         pool.database.connection.execute("PRAGMA defer_foreign_keys=ON")
         pool.database.connection.execute(
-            "INSERT INTO scales VALUES ('frozen', 'minmax', -4, 4, 'nuts', 1, '[]', '[]', '[]', '{}', '{}')"
+            "INSERT INTO scales VALUES "
+            "('frozen', 'minmax', -4, 4, 'nuts', 1, '[]', '[]', '[]', '{}', '{}', NULL, NULL)"
         )
         pool.save_estimates([estimate(name, place) for name, place in b.items()])
     events: list[dict[str, Any]] = []
