@@ -55,16 +55,20 @@ class Picker:
 
     def pick(self, record: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Fields that are present, by their item names, and all the others."""
-        fields: dict[str, Any] = {}
-        used: set[str] = set()
+        named = self.names(record)
+        fields = {field: _look_up(record, name) for field, name in named.items()}
+        used = set(named.values())
+        return fields, {name: value for name, value in record.items() if name not in used}
+
+    def names(self, record: Mapping[str, Any]) -> dict[str, str]:
+        """What each field that is present is called in a record; dots for nested objects."""
+        found: dict[str, str] = {}
         for field, names in _NAMES.items():
             for name in (self._mapping[field],) if field in self._mapping else names:
-                value = _look_up(record, name)
-                if value is not _ABSENT:
-                    fields[field] = value
-                    used.add(name)
+                if _look_up(record, name) is not _ABSENT:
+                    found[field] = name
                     break
-        return fields, {name: value for name, value in record.items() if name not in used}
+        return found
 
     def missing(self, record: Mapping[str, Any], fields: Mapping[str, Any]) -> list[tuple[str, str]]:
         """Reason and remedy of each required field that is absent, null or empty."""
