@@ -91,17 +91,17 @@ class Ledger:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._database = open_database(path)
+        self.database = open_database(path)
         try:
-            apply_migrations(self._database, LEDGER_MIGRATIONS)
+            apply_migrations(self.database, LEDGER_MIGRATIONS)
         except BaseException:
-            self._database.close()
+            self.database.close()
             raise
 
     def look_up(self, key: str) -> StoredReply | None:
         """The usable reply that was paid for under this key, None when there is none."""
         with plain_errors(self.path):
-            row = self._database.connection.execute(
+            row = self.database.connection.execute(
                 "SELECT status, content_type, response FROM calls WHERE key = ?", (key,)
             ).fetchone()
         return None if row is None else StoredReply(row[0], row[1], zlib.decompress(row[2]))
@@ -118,7 +118,7 @@ class Ledger:
         if call.fault:
             raise ValueError(f"a reply with the fault {call.fault!r} must not be served again")
         row = (*_common(call), _packed(call.response))
-        with self._database.transaction() as connection:
+        with self.database.transaction() as connection:
             if connection.execute(INSERT_CALL, row).rowcount:
                 return True
             self._insert_failure(connection, call, "duplicate")
@@ -126,37 +126,37 @@ class Ledger:
 
     def commit_failure(self, call: StoredCall) -> None:
         """Note a request that gave nothing usable: what it cost counts, it is never served."""
-        with self._database.transaction() as connection:
+        with self.database.transaction() as connection:
             self._insert_failure(connection, call, call.fault)
 
     def spend(self, run: str | None = None) -> list[Spend]:
         """What was spent, by run, role and model (sorted); replies served from the ledger cost nothing."""
         with plain_errors(self.path):
-            rows = self._database.connection.execute(SPEND, {"run": run}).fetchall()
+            rows = self.database.connection.execute(SPEND, {"run": run}).fetchall()
         return [Spend(*row) for row in rows]
 
     def charged(self, run: str) -> tuple[int, int, float | None]:
         """Calls, tokens and cost (None without prices) that count against the budget of a run."""
         with plain_errors(self.path):
-            row = self._database.connection.execute(CHARGED, {"run": run}).fetchone()
+            row = self.database.connection.execute(CHARGED, {"run": run}).fetchone()
         return int(row[0]), int(row[1] or 0), row[2]
 
     def mean_usage(self) -> list[MeanUsage]:
         """Mean tokens of a call, by role and model (sorted), over all runs."""
         with plain_errors(self.path):
-            rows = self._database.connection.execute(MEAN_USAGE).fetchall()
+            rows = self.database.connection.execute(MEAN_USAGE).fetchall()
         return [MeanUsage(*row) for row in rows]
 
     def last_failure(self, key: str, run: str) -> tuple[str, StoredReply] | None:
         """Fault and reply of a run's last failed try of a call; None when none failed by itself."""
         with plain_errors(self.path):
-            row = self._database.connection.execute(LAST_FAILURE, (key, run)).fetchone()
+            row = self.database.connection.execute(LAST_FAILURE, (key, run)).fetchone()
         return None if row is None else (row[0], StoredReply(row[1], row[2], zlib.decompress(row[3])))
 
     def run_of(self, key: str) -> str | None:
         """The run that paid for the usable reply under this key."""
         with plain_errors(self.path):
-            row = self._database.connection.execute("SELECT run FROM calls WHERE key = ?", (key,)).fetchone()
+            row = self.database.connection.execute("SELECT run FROM calls WHERE key = ?", (key,)).fetchone()
         return None if row is None else str(row[0])
 
     def export(self, run: str | None = None) -> Iterator[dict[str, Any]]:
@@ -165,12 +165,12 @@ class Ledger:
         Headers are not kept, so no API key is among it.
         """
         with plain_errors(self.path):
-            for row in self._database.connection.execute(EXPORT, {"run": run}):
+            for row in self.database.connection.execute(EXPORT, {"run": run}):
                 record = dict(zip(EXPORTED, row[:-2], strict=True))
                 yield {"v": 1, **record, "request": json.loads(zlib.decompress(row[-2])), **_shown(row[-1])}
 
     def close(self) -> None:
-        self._database.close()
+        self.database.close()
 
     def __enter__(self) -> Ledger:
         return self

@@ -5,6 +5,7 @@ A migration that was released is never edited; a change of the schema is a new o
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -141,4 +142,21 @@ def _charges(database: Database) -> None:
     database.connection.execute("CREATE INDEX failures_by_key ON failures (key)")
 
 
-LEDGER_MIGRATIONS: tuple[Migration, ...] = (Migration("calls", _calls), Migration("charges", _charges))
+def _uses(database: Database) -> None:
+    # Runs that were served a call that another one had paid for.
+    database.connection.execute(
+        "CREATE TABLE uses (key TEXT NOT NULL, run TEXT NOT NULL, PRIMARY KEY (key, run)) WITHOUT ROWID"
+    )
+    # Who was served the calls of before is not known.
+    database.connection.execute("CREATE TABLE uses_since (since REAL NOT NULL)")
+    database.connection.execute(
+        "INSERT INTO uses_since SELECT CASE WHEN EXISTS (SELECT 1 FROM calls) THEN ? ELSE 0 END",
+        (time.time(),),
+    )
+
+
+LEDGER_MIGRATIONS: tuple[Migration, ...] = (
+    Migration("calls", _calls),
+    Migration("charges", _charges),
+    Migration("uses", _uses),
+)
