@@ -17,6 +17,7 @@ from benchfill.commands.ledger import ledger_app
 from benchfill.commands.power import power
 from benchfill.commands.prune import prune
 from benchfill.commands.resume import resume
+from benchfill.commands.review import review_app
 from benchfill.commands.run import run
 from benchfill.commands.runs import path, runs, status
 from benchfill.commands.session import main_callback, run_app
@@ -56,6 +57,7 @@ for command in (
     app.command()(command)
 app.command("import")(import_)
 app.add_typer(ledger_app, name="ledger")
+app.add_typer(review_app, name="review")
 
 
 def main() -> None:
