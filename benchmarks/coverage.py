@@ -4,7 +4,8 @@
 
 Per design and density of difficulties: the share of intervals of b (which is that of z on the frozen axis, a linear
 map) that hold the true value, pooled over items, censored items apart; and the shares for DDM, Max Gap and top-5 sum of
-the true item set on the frozen axis. ``point`` is how often the figure of the point estimates lies in its own interval.
+the true item set on the frozen axis, under the learned shape as in a report and, beside it, with all difficulties drawn
+under the normal prior of the fit. ``point`` is how often the figure of the point estimates lies in its own interval.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import itertools
 from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchfill.calibration.conditionals import conditionals_of
-from benchfill.calibration.figures import GAP_LIMIT, SHAPE_LIMIT, benchmark_figures, item_sets
+from benchfill.calibration.figures import GAP_LIMIT, SHAPE_LIMIT, item_sets, typical_sd
 from benchfill.calibration.measure import ddm, max_gap, top_k_gap_sum
-from benchfill.calibration.scale import minmax_scale
+from benchfill.calibration.scale import Scale, minmax_scale
 from benchmarks.designs import Design, draw, fit_with_draws, in_parallel
 
-DRAWS = 200
+DRAWS = 100
 
 
 def figures_of(z: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -38,22 +40,27 @@ def judge(design: Design) -> dict[str, Any]:
     fit = fit_with_draws(drawn.log, design.seed)
     scale = minmax_scale(fit)
     held = (fit.b_lo90 <= drawn.b) & (drawn.b <= fit.b_hi90)
-    conditionals = conditionals_of(fit, drawn.log, draws=DRAWS)
-    sets = [figures_of(scale.to_z(b)) for b in item_sets(conditionals, DRAWS, design.seed)]
-    lo, hi = np.quantile(sets, [0.05, 0.95], axis=0)
     true, point = figures_of(scale.to_z(drawn.b)), figures_of(scale.to_z(fit.b))
-    inside = (lo <= true) & (true <= hi)
-    blurred = benchmark_figures(fit, drawn.log, scale, draws=1)
-    gap_blur = blurred.gap_blur * blurred.sets[0].max_gap.median / np.median(sets, axis=0)[1]
+    conditionals = conditionals_of(fit, drawn.log, draws=DRAWS)
+    generator = np.random.default_rng(design.seed)
+    lo, median, hi = _interval(item_sets(conditionals, DRAWS, design.seed), scale)
+    normal_lo, _, normal_hi = _interval((given.draw(generator) for given in conditionals), scale)
+    sd, sigma_b = typical_sd(fit, conditionals)
     return {
         "engine": fit.engine,
         "passed": bool(fit.gate.passed),
         "items": (int((~fit.censored).sum()), int(held[~fit.censored].sum())),
         "censored": (int(fit.censored.sum()), int(held[fit.censored].sum())),
-        "figures": inside.tolist(),
+        "figures": ((lo <= true) & (true <= hi)).tolist(),
+        "normal": ((normal_lo <= true) & (true <= normal_hi)).tolist(),
         "point": bool(lo[1] <= point[1] <= hi[1]),
-        "warned": bool(blurred.blur > SHAPE_LIMIT or gap_blur > GAP_LIMIT),
+        "warned": bool(sd / sigma_b > SHAPE_LIMIT or sd / scale.width / median[1] > GAP_LIMIT),
     }
+
+
+def _interval(sets: Iterable[NDArray[np.float64]], scale: Scale) -> NDArray[np.float64]:
+    """5, 50 and 95 % quantiles of the figures, at places that make the next draw fall inside in exactly 90 %."""
+    return np.quantile([figures_of(scale.to_z(b)) for b in sets], [0.05, 0.5, 0.95], axis=0, method="weibull")
 
 
 def main() -> None:
@@ -81,7 +88,7 @@ def main() -> None:
     for design, found in in_parallel(judge, designs, asked.jobs, asked.keep):
         table[design.name].append(found)
     columns = ["design", "density", "logs", "b and z", "censored items"]
-    columns += ["DDM", "Max Gap", "top-5", "point Max Gap", "warned"]
+    columns += ["DDM", "Max Gap", "top-5", "normal: DDM", "Max Gap", "top-5", "point Max Gap", "warned"]
     print("| " + " | ".join(columns) + " |")
     print("| --- " * len(columns) + "|")
     for name in sorted(table):
@@ -89,7 +96,8 @@ def main() -> None:
         rows = table[name]
         kinds = [np.sum([row[kind] for row in rows], axis=0) for kind in ("items", "censored")]
         shares = ["-" if not count else _percent(held / count) for count, held in kinds]
-        shares += [_percent(each) for each in np.mean([row["figures"] for row in rows], axis=0)]
+        for kind in ("figures", "normal"):
+            shares += [_percent(each) for each in np.mean([row[kind] for row in rows], axis=0)]
         shares += [_percent(np.mean([row[kind] for row in rows])) for kind in ("point", "warned")]
         print(f"| {models} x {items} x {attempts} | {density} | {len(rows)} | " + " | ".join(shares) + " |")
     refits = [row for rows in table.values() for row in rows if row["engine"] == "nuts"]

@@ -9,7 +9,7 @@ order in the spacing.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,13 +46,30 @@ class GivenDraw:
     mu_b: float
     sigma_b: float
     _given: Conditional
-    _start: NDArray[np.int64]
+    start: NDArray[np.int64]
     _of_item: NDArray[np.int64]
+
+    @property
+    def nodes(self) -> Array:
+        """Places of the nodes of all groups, one group after the other: shape (nodes,), logits."""
+        return self._given.b
+
+    def likelihood(self) -> Array:
+        """Of each node's place, without the normal prior, the largest value 1 in each group: shape (nodes,)."""
+        with np.errstate(divide="ignore"):
+            height = np.log(self._given.weight) + 0.5 * ((self.nodes - self.mu_b) / self.sigma_b) ** 2
+        highest = np.maximum.reduceat(height, self.start)
+        return np.asarray(np.exp(height - highest.repeat(np.diff(self.start, append=height.size))))
+
+    def under(self, mass: Array) -> GivenDraw:
+        """The same with other masses of the nodes, shape (nodes,); those of a group need not sum to one."""
+        total = np.add.reduceat(mass, self.start).repeat(np.diff(self.start, append=mass.size))
+        return replace(self, _given=replace(self._given, weight=mass / total))
 
     def cdf(self, b: Array) -> Array:
         """P(difficulty <= b) of one item of each group: shape (groups, points), for b of shape (points,)."""
         weight, nodes = self._given.weight, self._given.b
-        start, stop = self._start, np.append(self._start[1:], weight.size)
+        start, stop = self.start, np.append(self.start[1:], weight.size)
         first, step = nodes[start], nodes[start + 1] - nodes[start]
         # Mass below each cell: the midpoint rule with its end correction, which vanishes at the ends.
         below = np.cumsum(weight) - weight
@@ -72,7 +89,7 @@ class GivenDraw:
 
     def sd(self) -> Array:
         """Standard deviation of every item's difficulty: shape (items,), logits."""
-        weight, nodes, start = self._given.weight, self._given.b, self._start
+        weight, nodes, start = self._given.weight, self._given.b, self.start
         mean = np.add.reduceat(weight * nodes, start)
         square = np.add.reduceat(
             weight * (nodes - mean.repeat(np.diff(start, append=nodes.size))) ** 2, start
@@ -81,7 +98,7 @@ class GivenDraw:
 
     def draw(self, generator: np.random.Generator) -> Array:
         """One exact draw of every item's difficulty: shape (items,), logits."""
-        weight, nodes, start, group = self._given.weight, self._given.b, self._start, self._of_item
+        weight, nodes, start, group = self._given.weight, self._given.b, self.start, self._of_item
         step = nodes[start + 1] - nodes[start]
         total = np.cumsum(weight)
         before = total[start] - weight[start]

@@ -3,14 +3,13 @@
 Estimates are blurred and shrunken pictures of the true difficulties, so a figure of the estimates is not an estimate
 of the figure: with one attempt a model the Max Gap of the point estimates lies outside its own posterior interval.
 Both are reported: the point figure, as the source paper defines it, and the posterior of the figure of the true item
-set, over exact draws of all difficulties together.
+set, over draws of all difficulties together whose density's shape is learned too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain, islice, repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from benchfill.calibration.fit import Fit
 from benchfill.calibration.measure import max_gap, top_k_gap_sum
 from benchfill.calibration.response_log import ResponseLog
 from benchfill.calibration.scale import Scale, pool_scale
+from benchfill.calibration.shape import shaped_draws
 from benchfill.calibration.targets import Target, Uniform, distance
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "FigureSet",
     "benchmark_figures",
     "item_sets",
+    "typical_sd",
 ]
 
 Array = NDArray[np.float64]
@@ -161,7 +162,7 @@ def benchmark_figures(
         lo, median, hi = np.quantile(sampled[:, at], [0.05, 0.5, 0.95], axis=0)
         figures = [Figure(*map(float, each)) for each in zip(point, median, lo, hi, strict=True)]
         sets.append(FigureSet(items, int(chosen.sum()), axis.name, measure.name, *figures))
-    sd, sigma_b = _typical_sd(fit, conditionals)
+    sd, sigma_b = typical_sd(fit, conditionals)
     blur, gap_blur = sd / sigma_b, sd / scale.width / max(sets[0].max_gap.median, _NO_GAP)
     dependent = blur > SHAPE_LIMIT or gap_blur > GAP_LIMIT
     return BenchmarkFigures(
@@ -170,13 +171,13 @@ def benchmark_figures(
 
 
 def item_sets(conditionals: Conditionals, draws: int, seed: int) -> Iterator[Array]:
-    """Draws of the true difficulties of all items: shape (items,) each, logits."""
+    """Draws of the true difficulties of all items under a learned shape: shape (items,) each, logits."""
     generator = np.random.default_rng(seed)
-    for given in islice(chain.from_iterable(repeat(conditionals)), draws):
+    for given in shaped_draws(conditionals, draws, generator):
         yield given.draw(generator)
 
 
-def _typical_sd(fit: Fit, conditionals: Conditionals) -> tuple[float, float]:
+def typical_sd(fit: Fit, conditionals: Conditionals) -> tuple[float, float]:
     """Median over the uncensored items, over all where none is, of the posterior sd of b; and sigma_b. Logits."""
     given = next(iter(conditionals))
     chosen = fit.censored if fit.censored.all() else ~fit.censored

@@ -18,38 +18,13 @@ from tests.calibration.simulated import known, log_of, simulate
 AXIS = Scale("axis", -3.0, 3.0)
 
 
-def test_intervals_are_those_of_independent_draws() -> None:
-    """Each item is drawn from its density on a grid by itself; the figures of these sets have the same quantiles."""
-    simulated = simulate(5, 8, 6, seed=2)
-    fit = known(fit_1pl(simulated.log, engine="mml"), simulated.theta, 0.0, 1.5)
-    found = benchmark_figures(fit, simulated.log, AXIS, draws=3000, seed=1)
-    grid, generator = np.linspace(-14.0, 14.0, 28_001), np.random.default_rng(3)
-    sets = np.empty((3000, 8))
-    for item in range(8):
-        height = -0.5 * (grid / 1.5) ** 2
-        for ability, right in zip(simulated.theta, simulated.log.correct[:, item], strict=True):
-            success = expit(ability - grid)
-            height += right * np.log(success) + (6 - right) * np.log1p(-success)
-        mass = np.exp(height - height.max())
-        sets[:, item] = AXIS.to_z(generator.choice(grid, size=3000, p=mass / mass.sum()))
-    every = found.sets[0]
-    for figure, function in (
-        (every.ddm, ddm),
-        (every.max_gap, max_gap),
-        (every.top5_sum, lambda z: top_k_gap_sum(z, 5)),
-    ):
-        expected = np.quantile([function(z) for z in sets], [0.05, 0.5, 0.95])
-        assert [figure.lo90, figure.median, figure.hi90] == pytest.approx(expected, abs=0.012)
-        assert figure.point == pytest.approx(function(AXIS.to_z(fit.b)))
-
-
 def test_intervals_cover_the_truth_where_the_model_holds() -> None:
     """30 logs of 12 models x 40 items x 16 attempts, difficulties normal: of 90 figures most are covered."""
     covered = {"ddm": 0, "max_gap": 0, "top5_sum": 0}
     for seed in range(30):
         simulated = simulate(12, 40, 16, seed=100 + seed)
         fit = known(fit_1pl(simulated.log, engine="mml"), simulated.theta, 0.0, 1.5)
-        figures = benchmark_figures(fit, simulated.log, AXIS, draws=100, seed=seed).sets[0]
+        figures = benchmark_figures(fit, simulated.log, AXIS, draws=40, seed=seed).sets[0]
         z = AXIS.to_z(simulated.b)
         for name, true in (("ddm", ddm(z)), ("max_gap", max_gap(z)), ("top5_sum", top_k_gap_sum(z, 5))):
             figure = getattr(figures, name)
