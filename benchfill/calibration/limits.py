@@ -121,7 +121,7 @@ def _shape(document: Mapping[str, Any]) -> list[str]:
         return []
     return [
         "Shape: each item carries little information for how near its neighbours are, so the intervals of DDM, Max Gap "
-        "and the gap sum depend on the assumed shape of difficulties (normal). They hold where that is true."
+        "and the gap sum depend on the assumed shape of difficulties: smooth, and learned only as far as answers tell."
     ]
 
 

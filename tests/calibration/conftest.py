@@ -19,6 +19,7 @@ LONG = {
     "test_rank_stability",
     "test_resolution",
     "test_search_loop",
+    "test_shape",
     "test_shuffle",
     "test_subsets",
 }
