@@ -102,6 +102,16 @@ class SearchSettings(_Section):
     confirm: bool = Field(
         default=True, description="confirm a chosen candidate by fresh attempts of all models"
     )
+    confirm_gaps: bool = Field(
+        default=False,
+        description="before writing for a gap that is not resolved, ask the original items again that may lie in it",
+    )
+    check_limit: float = Field(
+        default=4.0,
+        ge=0,
+        description="answers that this may take at most, in units of the attempts that the plan expects of a search",
+    )
+    resolved_only: bool = Field(default=False, description="search only gaps that are resolved")
     near_duplicate: float = Field(
         default=0.92, gt=0, le=1, description="similarity from which a text counts as a copy"
     )

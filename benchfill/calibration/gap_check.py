@@ -115,7 +115,8 @@ def look_at_gaps(
     for place, gap in enumerate(gaps):
         chance = np.minimum(inside[of_item, place], 1.0)
         p_empty = float(empty[place])
-        asked, attempts = np.zeros(0, dtype=np.int64), 0
+        asked = np.zeros(0, dtype=np.int64)
+        attempts: int | None = 0
         if p_empty < RESOLVED:
             asked = _to_ask(fit.items, chance, barred)
             attempts = _attempts(
@@ -130,8 +131,8 @@ def _near(fit: Fit, scale: Scale, gaps: Sequence[Gap]) -> list[str]:
     lo = np.array([scale.to_b(gap.lo) for gap in gaps])
     hi = np.array([scale.to_b(gap.hi) for gap in gaps])
     reach = REACH * fit.b_sd[:, None]
-    near = ((fit.b[:, None] + reach >= lo) & (fit.b[:, None] - reach <= hi)).any(axis=1)
-    return [item for item, each in zip(fit.items, near, strict=True) if each]
+    near = np.flatnonzero(((fit.b[:, None] + reach >= lo) & (fit.b[:, None] - reach <= hi)).any(axis=1))
+    return [fit.items[place] for place in near]
 
 
 def _only(fit: Fit, items: Collection[str]) -> Fit:

@@ -89,6 +89,17 @@ def run(
             "unconfirmed.",
         ),
     ] = None,
+    confirm_gaps: Annotated[
+        bool | None,
+        typer.Option(
+            "--confirm-gaps/--no-confirm-gaps",
+            help="Before writing for a gap that may not be there, ask the original items again that may lie in it.",
+        ),
+    ] = None,
+    resolved_only: Annotated[
+        bool | None,
+        typer.Option("--resolved-only", help="Leave out gaps that may not be there (p_empty below 0.95)."),
+    ] = None,
     strategy: Annotated[
         Literal["adaptive", "fixed"] | None,
         typer.Option("--strategy", help="How attempts are bought; fixed: the same for every candidate."),
@@ -146,6 +157,8 @@ def run(
         "relative_tolerance": relative_tolerance,
         "until_max_gap": until_max_gap,
         "confirm": confirm,
+        "confirm_gaps": confirm_gaps,
+        "resolved_only": resolved_only,
         "strategy": strategy,
         "accept_drift": True if accept_drift else None,
     }

@@ -34,6 +34,7 @@ def status(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
 ) -> None:
     """Show how far a run is: its gaps, and what was found for each."""
+    from benchfill.graph.gap_check import gap_check_report
     from benchfill.graph.gap_report import gap_report
     from benchfill.memory.pool import Pool
     from benchfill.memory.runs import find_run
@@ -42,7 +43,8 @@ def status(
     folder = find_run(benchfill_home(), run)
     pool = Pool(folder.memory, create=False)
     try:
-        document = {**_overview(folder), "gaps": [gap_report(pool, gap) for gap in pool.gaps()]}
+        gaps = [gap_report(pool, gap) for gap in pool.gaps()]
+        document = {**_overview(folder), "gaps": gaps, "gap_check": gap_check_report(pool)}
     finally:
         pool.close()
     if as_json:

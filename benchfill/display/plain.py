@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from benchfill.display.session import CandidateView, Session, run_lines
-from benchfill.display.tables import STATUS_STYLE
+from benchfill.display.tables import STATUS_STYLE, gap_check_line, there
 from benchfill.display.text import (
     amount,
     cost,
@@ -124,10 +124,15 @@ def _plan(event: Mapping[str, Any], session: Session) -> Iterator[str]:
     for gap in event["gaps"]:
         expected = gap.get("expected_attempts")
         attempts = "" if expected is None else f", about {expected:,.0f} attempts"
+        known = "" if gap.get("p_empty") is None else f", {there(gap)}"
         yield (
             f"plan: gap {gap['gap']} {interval(gap['lo'], gap['hi'])} width {number(gap['width'])}, "
-            f"target {number(gap['target'])}, tolerance {deviation(gap.get('tolerance'))}{attempts}"
+            f"target {number(gap['target'])}, tolerance {deviation(gap.get('tolerance'))}{attempts}{known}"
         )
+
+
+def _gap_check(event: Mapping[str, Any], session: Session) -> Iterator[str]:
+    yield f"gaps: {gap_check_line(event)}"
 
 
 def _anchors(event: Mapping[str, Any], session: Session) -> Iterator[str]:
@@ -233,6 +238,7 @@ _LINES = {
     "diagnosis": _diagnosis,
     "plan": _plan,
     "anchors": _anchors,
+    "gap_check": _gap_check,
     "gap_started": _gap_started,
     "round_started": _round_started,
     "candidate": _candidate,

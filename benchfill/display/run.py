@@ -15,7 +15,7 @@ from benchfill.display.live import FullDisplay
 from benchfill.display.ndjson import NdjsonDisplay
 from benchfill.display.no_answer import print_no_answer
 from benchfill.display.plain import PlainDisplay
-from benchfill.display.tables import coverage_table, missing_line, result_table, totals_line
+from benchfill.display.tables import coverage_table, gap_check_line, missing_line, result_table, totals_line
 from benchfill.display.text import plain_text
 
 __all__ = ["Display", "Mode", "choose_mode", "make_display", "print_result"]
@@ -70,6 +70,8 @@ def print_result(console: Console, summary: Mapping[str, Any]) -> None:
     print_table(console, result_table(summary["gaps"]))
     print_table(console, coverage_table(summary["before"], summary["after"], summary["oracle"]))
     # Summaries of runs of before have none.
+    if summary.get("gap_check"):
+        console.print(Text(gap_check_line(summary["gap_check"])), soft_wrap=True)
     if "no_answer" in summary:
         print_no_answer(console, summary["no_answer"], axis="z")
     console.print(Text(totals_line(summary["totals"])), soft_wrap=True)

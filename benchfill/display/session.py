@@ -114,6 +114,9 @@ class Session:
         self.summary = event
 
     def _on_plan(self, event: Event) -> None:
+        planned = {gap["gap"] for gap in event["gaps"]}
+        # A check of the gaps may leave fewer.
+        self.gaps = {number: view for number, view in self.gaps.items() if number in planned}
         for gap in event["gaps"]:
             self.gaps[gap["gap"]] = GapView(
                 gap["gap"],

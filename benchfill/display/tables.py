@@ -25,6 +25,7 @@ from benchfill.display.text import (
 __all__ = [
     "STATUS_STYLE",
     "coverage_table",
+    "gap_check_line",
     "missing_line",
     "plan_table",
     "print_runs",
@@ -32,6 +33,7 @@ __all__ = [
     "result_table",
     "runs_table",
     "status_tables",
+    "there",
     "totals_line",
 ]
 
@@ -59,8 +61,9 @@ STATUS_STYLE = {
 def plan_table(gaps: Sequence[Row]) -> Table:
     """What will be searched, before anything is asked."""
     table = _table(
-        "Plan", "gap", "from", "to", "width", "target", "tolerance", "expected attempts", right=True
-    )
+        "Plan", "gap", "from", "to", "width", "target", "tolerance", "expected attempts", "is it there",
+        right=True,
+    )  # fmt: skip
     for gap in gaps:
         expected = gap.get("expected_attempts")
         table.add_row(
@@ -71,8 +74,28 @@ def plan_table(gaps: Sequence[Row]) -> Table:
             number(gap["target"]),
             deviation(gap.get("tolerance")),
             "-" if expected is None else f"{expected:,.0f}",
+            there(gap),
         )
     return table
+
+
+def there(gap: Row) -> str:
+    """Whether a gap is there: the probability that no item truly lies in its middle half, and what follows."""
+    p_empty = gap.get("p_empty")
+    if p_empty is None:
+        return "-"
+    skipped = ", skipped" if gap.get("status") == "skipped" else ""
+    return f"{'resolved' if gap['resolved'] else 'not resolved'} (p_empty {p_empty:.2f}){skipped}"
+
+
+def gap_check_line(check: Row) -> str:
+    """What was asked again of the original items, and what became of the gaps."""
+    resolved = sum(bool(gap["resolved"]) for gap in check["after"])
+    before = sum(bool(gap["resolved"]) for gap in check["before"])
+    return (
+        f"{counted(check['items'], 'original item')} asked again, {counted(check['attempts'], 'attempt')}; "
+        f"{resolved} of {counted(len(check['after']), 'gap')} resolved, {before} before"
+    )
 
 
 def result_table(gaps: Sequence[Row]) -> Table:
@@ -221,6 +244,8 @@ def print_status(run: Row) -> None:
     """Show one run on stdout: a row of :func:`runs_table` with its `gaps` and, where given, its `candidates`."""
     console = make_console(sys.stdout)
     print_table(console, runs_table([run]))
+    if run.get("gap_check"):
+        console.print(Text(gap_check_line(run["gap_check"])), soft_wrap=True)
     for table in status_tables(run["gaps"], run.get("candidates", ())):
         if table.row_count:
             print_table(console, table)

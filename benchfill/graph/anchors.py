@@ -32,7 +32,8 @@ async def check_anchors(search: Search) -> list[Shift]:
     list
         A shift a model, in the order of ``search.models``; empty where no anchors are wanted.
     """
-    settings, estimates = search.settings, search.pool.estimates()
+    # As fitted: the same items in every session, whatever was asked again since.
+    settings, estimates = search.settings, search.pool.estimates(as_fitted=True)
     items = {item.id: item for item in search.pool.items("original") if item.id in estimates}
     if not settings.anchors or not items:
         return []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from langgraph.runtime import Runtime
@@ -14,7 +14,7 @@ from benchfill.graph.search import Search
 from benchfill.graph.state import SearchState
 from benchfill.memory.records import AttemptRow
 
-__all__ = ["answer"]
+__all__ = ["answer", "go_on_without", "pause_if_nobody_answers"]
 
 # Reasons of missing attempts that asking again later would not change.
 THE_MODELS_OWN = frozenset({"no_answer", "ungraded", "refusal", "content_filter", "attempts_exhausted"})
@@ -34,18 +34,28 @@ async def answer(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]
         asked[name] = wanted
     before = set(search.panel.down)
     rows = await asyncio.gather(*calls)
-    _go_on_without(search, before)
-    if rows and all(row.outcome == "missing" and row.reason not in THE_MODELS_OWN for row in rows):
-        raise RunPaused(
-            f"No model of the pool answered ({rows[0].reason}).",
-            f"When the endpoints are back: benchfill resume {search.run}",
-        )
+    go_on_without(search, before)
+    pause_if_nobody_answers(search, rows)
     # One transaction for all: the raw replies are in the ledger already, whatever happens here.
     search.pool.save_attempts(rows)
     return {"asked": asked, "plan": {}}
 
 
-def _go_on_without(search: Search, before: set[str]) -> None:
+def pause_if_nobody_answers(search: Search, rows: Sequence[AttemptRow]) -> None:
+    """Nothing can be learned from attempts that all failed for technical reasons.
+
+    Raises
+    ------
+    RunPaused
+    """
+    if rows and all(row.outcome == "missing" and row.reason not in THE_MODELS_OWN for row in rows):
+        raise RunPaused(
+            f"No model of the pool answered ({rows[0].reason}).",
+            f"When the endpoints are back: benchfill resume {search.run}",
+        )
+
+
+def go_on_without(search: Search, before: set[str]) -> None:
     """Say which models have died; with too few left the calibration would rest on too little, so the run waits."""
     down = search.panel.down
     for model in sorted(set(down) - before):

@@ -27,6 +27,7 @@ def gap_report(pool: Pool, gap: GapRow) -> dict[str, Any]:
         "lo": gap.lo,
         "hi": gap.hi,
         "tolerance": gap.tolerance,
+        "p_empty": gap.p_empty,
         "status": gap.status,
         "accepted": accepted,
         "z_mean": None if estimate is None else estimate.z,

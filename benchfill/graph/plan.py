@@ -121,7 +121,7 @@ def next_gap(
     """
     if settings.until_max_gap is None:
         return None
-    given_up = [row for row in done if row.status == "unfilled"]
+    given_up = [row for row in done if row.status in ("unfilled", "skipped")]
     for gap in find_gaps(z):
         if gap.width <= settings.until_max_gap:
             return None

@@ -14,6 +14,7 @@ from benchfill.calibration.fit import Fit, fit_1pl
 from benchfill.calibration.scale import Scale, minmax_scale
 from benchfill.errors import GateRefused, InputError
 from benchfill.graph.benchmark import Benchmark, read_benchmark
+from benchfill.graph.gap_check import with_p_empty
 from benchfill.graph.plan import GapRequest, plan_gaps
 from benchfill.memory.pool import Pool
 from benchfill.memory.records import Estimate, ScaleRow
@@ -228,6 +229,8 @@ def freeze_scale(
             "passed": fit.gate.passed,
         },
         versions=dict(fit.versions),
+        mu_b_draws=fit.mu_b_draws[step].tolist(),
+        sigma_b_draws=fit.sigma_b_draws[step].tolist(),
     )
     attempts = benchmark.log.attempts.sum(axis=0)
     estimates = [
@@ -265,7 +268,8 @@ def make_plan(pool: Pool, request: GapRequest, settings: Settings, *, models: Se
     theta = np.asarray(
         [theta for model, theta in zip(row.models, row.theta, strict=True) if model in set(models)]
     )
-    pool.save_gaps(plan_gaps(z, request, scale=scale, theta=theta, settings=settings.search))
+    rows = plan_gaps(z, request, scale=scale, theta=theta, settings=settings.search)
+    pool.save_gaps(with_p_empty(pool, rows))
 
 
 def original_places(pool: Pool) -> list[float]:

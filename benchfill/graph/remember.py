@@ -7,6 +7,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from benchfill.graph.gap_check import left_out, with_p_empty
 from benchfill.graph.gap_report import gap_report
 from benchfill.graph.plan import next_gap
 from benchfill.graph.search import Search
@@ -46,9 +47,9 @@ def remember(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
     search.emit("gap_finished", **gap_report(search.pool, row))
     if not any(other.gap > gap.gap for other in search.pool.gaps()):
         _plan_another(search)
-    remaining = [other.gap for other in search.pool.gaps() if other.gap > gap.gap]
+    remaining = [other.gap for other in search.pool.gaps() if other.gap > gap.gap and other.status == "open"]
     step: Step = "next_gap" if remaining else "done"
-    return {"gap": gap.gap + bool(remaining), "round": 1, "step": step, "done": not remaining}
+    return {"gap": min(remaining, default=gap.gap), "round": 1, "step": step, "done": not remaining}
 
 
 def _plan_another(search: Search) -> None:
@@ -56,10 +57,17 @@ def _plan_another(search: Search) -> None:
     gaps, estimates = search.pool.gaps(), search.pool.estimates()
     accepted = [str(search.pool.candidate(gap.accepted).item) for gap in gaps if gap.accepted is not None]
     places = [each.z for item, each in estimates.items() if each.source == "offline" or item in set(accepted)]
-    further = next_gap(places, gaps, scale=search.scale, theta=search.theta, settings=search.settings)
-    if further is not None:
-        search.pool.save_gaps([further])
+    while True:
+        further = next_gap(places, gaps, scale=search.scale, theta=search.theta, settings=search.settings)
+        if further is None:
+            return
+        (row,) = with_p_empty(search.pool, [further])
+        row = left_out(row) if search.settings.resolved_only else row
+        search.pool.save_gaps([row])
         search.emit("plan", **plan_event(search.pool))
+        if row.status == "open":
+            return
+        gaps = [*gaps, row]
 
 
 def _status_of(search: Search, gap: GapRow, candidate: str) -> GapStatus:

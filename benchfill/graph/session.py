@@ -23,6 +23,7 @@ from benchfill.graph.announce import announce, metered, say_what_is_out_of_reach
 from benchfill.graph.benchmark import Benchmark
 from benchfill.graph.checkpoints import open_checkpoints
 from benchfill.graph.endpoints import Roles, configured_roles, embedded_roles, with_todays_connections
+from benchfill.graph.gap_check import check_gaps, request_of
 from benchfill.graph.models import Models, open_models
 from benchfill.graph.no_answer import no_answer_report
 from benchfill.graph.plan import GapRequest
@@ -207,6 +208,11 @@ async def _work(
         with metered(meter, pool, emit, started):
             if not run.world:
                 refuse_drift(search, await check_anchors(search))
+            planned = pool.gaps()
+            await check_gaps(search)
+            if pool.gaps() != planned:
+                emit("plan", **plan_event(pool))
+                say_what_is_out_of_reach(search)
             await drive(folder, search)
         summary = summarise(pool, run.id, meter, elapsed=time.monotonic() - started)
         summary["no_answer"] = no_answer_report(search)
@@ -263,11 +269,7 @@ def make_search(
 
 def plan_search(pool: Pool, run: RunRow, settings: Settings, models: Sequence[str]) -> None:
     """Choose the gaps that were asked for, as these models can search them."""
-    request = dict(run.request)
-    if request.get("interval") is not None:
-        # JSON keeps no tuples.
-        request["interval"] = tuple(request["interval"])
-    make_plan(pool, GapRequest(**request), settings, models=models)
+    make_plan(pool, request_of(run), settings, models=models)
 
 
 def _changed(settings: Mapping[str, Any], changes: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -300,14 +302,15 @@ async def drive(folder: RunFolder, search: Search) -> None:
     """Run the graph from its last checkpoint to the end of the line."""
     from benchfill.graph.build import compile_graph
 
-    if not search.pool.gaps():
+    searched = [gap.gap for gap in search.pool.gaps() if gap.status != "skipped"]
+    if not searched:
         return
     async with open_checkpoints(folder.checkpoints) as saver:
         graph = compile_graph(saver)
         # A search ends by its own rule; the step limit of the library must never be what ends it.
         config: RunnableConfig = {"configurable": {"thread_id": search.run}, "recursion_limit": 1_000_000_000}
         before = await graph.aget_state(config)
-        begin: Any = None if before.values else {"gap": 1, "round": 1}
+        begin: Any = None if before.values else {"gap": min(searched), "round": 1}
         if not before.values.get("done"):
             await graph.ainvoke(begin, config, context=search, durability="sync")
         after = await graph.aget_state(config)

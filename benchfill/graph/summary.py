@@ -6,6 +6,8 @@ from collections import Counter
 from typing import Any
 
 from benchfill.calibration.measure import ddm
+from benchfill.calibration.resolution import RESOLVED
+from benchfill.graph.gap_check import gap_check_report
 from benchfill.graph.gap_report import gap_report
 from benchfill.graph.plan import gap_figures
 from benchfill.graph.prepare import original_places
@@ -43,6 +45,8 @@ def plan_event(pool: Pool) -> dict[str, Any]:
                 "target": gap.target,
                 "tolerance": gap.tolerance,
                 "expected_attempts": gap.expected_attempts,
+                "p_empty": gap.p_empty,
+                "resolved": None if gap.p_empty is None else gap.p_empty >= RESOLVED,
                 "status": gap.status,
             }
             for gap in pool.gaps()
@@ -67,6 +71,8 @@ def summarise(pool: Pool, run: str, meter: Meter, *, elapsed: float) -> dict[str
     places = original_places(pool)
     added = [gap["z_mean"] for gap in gaps if gap["z_mean"] is not None]
     midpoints = [(gap["lo"] + gap["hi"]) / 2.0 for gap in gaps]
+    check = gap_check_report(pool)
+    again = 0 if check is None else check["attempts"]
     return {
         "run": run,
         "gaps": gaps,
@@ -76,12 +82,14 @@ def summarise(pool: Pool, run: str, meter: Meter, *, elapsed: float) -> dict[str
         "totals": {
             "calls": meter.calls,
             "from_ledger": meter.from_ledger,
-            "attempts": sum(gap["attempts"] for gap in gaps),
+            "attempts": sum(gap["attempts"] for gap in gaps) + again,
+            "gap_check_attempts": again,
             "tokens_in": meter.input_tokens,
             "tokens_out": meter.output_tokens,
             "cost": meter.cost,
             "elapsed": elapsed,
         },
+        "gap_check": check,
         "missing": missing_attempts(pool),
         "export": f"benchfill export {run} --out {run}.jsonl",
     }

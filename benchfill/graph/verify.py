@@ -18,6 +18,7 @@ from benchfill.call import StoredCall, StoredReply
 from benchfill.errors import BenchfillError, CallFailed, InputError
 from benchfill.graph.anchors import check_anchors
 from benchfill.graph.endpoints import Roles, configured_roles, embedded_roles, without_keys
+from benchfill.graph.gap_check import check_gaps
 from benchfill.graph.models import open_models
 from benchfill.graph.probe import find_tool_modes
 from benchfill.graph.search import Emit
@@ -35,7 +36,7 @@ from benchfill.worlds import world_name
 __all__ = ["LedgerMiss", "SealedLedger", "differences", "failed_attempts", "prepare_copy", "verify_run"]
 
 # Tables that a search fills, in an order in which they can be emptied.
-SEARCHED = ("confirmations", "judgements", "candidates", "attempts")
+SEARCHED = ("confirmations", "judgements", "candidates", "rechecks", "attempts")
 # What reviewers and the maintainer decided about its items, likewise.
 OF_PEOPLE = ("review_decisions", "review_assignments", "review_rounds", "maintainer_decisions")
 # Reasons of missing attempts that are made of a reply, and are made of it again.
@@ -163,6 +164,7 @@ async def _again(
         if not run.world:
             # Whether drift was found or accepted is no matter now; the attempts are.
             await check_anchors(search)
+        await check_gaps(search)
         await drive(copy, search)
     finally:
         await models.close()
@@ -219,6 +221,9 @@ def prepare_copy(folder: RunFolder, target: Path, *, refit: bool) -> RunFolder:
                 written.execute(f"DELETE FROM {table}")  # noqa: S608 - our own names
             written.execute("DELETE FROM items WHERE origin != 'original'")
             written.execute("UPDATE runs SET status = 'prepared', summary = NULL")
+            # Gaps whose check is known are planned anew, as they were before it.
+            written.execute("DELETE FROM gaps WHERE EXISTS (SELECT 1 FROM gap_checks)")
+            written.execute("DELETE FROM gap_checks")
             if refit:
                 written.execute("DELETE FROM scales")
                 written.execute("DELETE FROM gaps")

@@ -211,7 +211,7 @@ class Pool:
             Originals as the fit of the log has them, whatever was asked again since.
         """
         found = {row.item: row for row in self._rows(Estimate, "estimates", "ORDER BY item")}
-        for again in {} if as_fitted else self.rechecks():
+        for again in [] if as_fitted else self.rechecks():
             # What a recheck knows is part of an estimate, but for the numbers of its attempts.
             known = {
                 field.name: getattr(again, field.name)

@@ -14,7 +14,7 @@ def _gap_checks(database: Database) -> None:
     database.connection.execute("ALTER TABLE scales ADD COLUMN sigma_b_draws TEXT")
     # Posterior probability that no item truly lies in the middle half of the gap; null where it was not worked out.
     database.connection.execute("ALTER TABLE gaps ADD COLUMN p_empty REAL")
-    # Original items that were asked again: attempts from first to stop - 1 of every model, and the place by all answers.
+    # Original items that were asked again: attempts first to stop - 1 of every model, and the place by all answers.
     database.connection.execute("""
         CREATE TABLE rechecks (
             item TEXT PRIMARY KEY REFERENCES items(id),
