@@ -14,6 +14,7 @@ from benchfill.commands.grade import grade
 from benchfill.commands.import_ import import_
 from benchfill.commands.init import init
 from benchfill.commands.ledger import ledger_app
+from benchfill.commands.merge import merge
 from benchfill.commands.power import power
 from benchfill.commands.prune import prune
 from benchfill.commands.resume import resume
@@ -46,6 +47,7 @@ for command in (
     runs,
     status,
     export,
+    merge,
     path,
     diagnose,
     power,
