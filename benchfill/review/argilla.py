@@ -108,8 +108,9 @@ def argilla_decisions(record: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
 def _responses(record: Mapping[str, Any], question: str) -> Iterable[tuple[str, Any]]:
     nested = record.get("responses")
     if isinstance(nested, Mapping):
-        for each in nested.get(question) or []:
-            if isinstance(each, Mapping) and each.get("status", "submitted") == "submitted":
+        # This form does not tell drafts; a record that is still pending has nothing that was submitted.
+        for each in () if record.get("status") == "pending" else nested.get(question) or ():
+            if isinstance(each, Mapping):
                 yield str(each.get("user_id")), each.get("value")
         return
     name = f"{question}.responses"

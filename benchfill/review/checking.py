@@ -232,7 +232,9 @@ def _text(value: Any) -> str:
 
 
 def _reasons(value: Any) -> tuple[str, ...]:
-    parts = value if isinstance(value, list) else re.split(r"[;,|\n]", _text(value))
+    # Label Studio writes several choices into one cell as JSON.
+    text = _text(value).removeprefix('{"choices":')
+    parts = value if isinstance(value, list) else re.split(r"[;,|\n]", re.sub(r'[\[\]{}"]', "", text))
     return tuple(dict.fromkeys(text for each in parts if (text := _text(each))))
 
 
