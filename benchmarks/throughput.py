@@ -30,17 +30,19 @@ LATENCY = 0.05
 QUESTION = "A shelf holds 12 rows of 9 books. How many books are there?"
 
 
-async def rate(ask: Callable[[int], Awaitable[object]], first: int, calls: int, concurrency: int) -> float:
-    """Calls a second with so many in flight all the time."""
+async def rate(
+    ask: Callable[[int], Awaitable[object]], first: int, calls: int, concurrency: int
+) -> tuple[float, float]:
+    """Calls a second with so many in flight all the time, and milliseconds of this process's time a call."""
     numbers = iter(range(first, first + calls))
 
     async def work() -> None:
         for number in numbers:
             await ask(number)
 
-    began = time.perf_counter()
+    began, used = time.perf_counter(), time.process_time()
     await asyncio.gather(*(work() for _ in range(concurrency)))
-    return calls / (time.perf_counter() - began)
+    return calls / (time.perf_counter() - began), 1000 * (time.process_time() - used) / calls
 
 
 def product(
@@ -74,7 +76,7 @@ async def compare(folder: Path, calls: int, rounds: int) -> None:
     with Ledger(folder / "ledger.sqlite") as ledger:
         for concurrency in (16, 64):
             client, ask = product(world.base_url, ledger, concurrency)
-            rates: dict[str, list[float]] = {"bare": [], "product": []}
+            rates: dict[str, list[tuple[float, float]]] = {"bare": [], "product": []}
             for turn in range(rounds + 1):
                 first = 10_000_000 * concurrency + turn * calls
                 for name, asked in (("bare", ask_bare), ("product", ask)):
@@ -83,13 +85,17 @@ async def compare(folder: Path, calls: int, rounds: int) -> None:
                         rates[name].append(measured)
             await client.aclose()
             limit = concurrency / LATENCY
-            medians = {name: statistics.median(values) for name, values in rates.items()}
+            reached, used = (
+                {name: statistics.median(each[place] for each in values) for name, values in rates.items()}
+                for place in (0, 1)
+            )
             shares = ", ".join(
-                f"{name} {value:.0f}/s ({value / limit:.0%})" for name, value in medians.items()
+                f"{name} {value:.0f}/s ({value / limit:.0%}, {used[name]:.1f} ms of processor a call)"
+                for name, value in reached.items()
             )
             print(
                 f"{concurrency} in flight, limit {limit:.0f}/s (simulated): {shares}; "
-                f"product / bare {medians['product'] / medians['bare']:.2f}",
+                f"product / bare {reached['product'] / reached['bare']:.2f}",
                 flush=True,
             )
     await bare.close()

@@ -169,12 +169,15 @@ class Budget:
         return Reservation(endpoint, request_bytes, max(bound, self._largest[endpoint.name]))
 
     def _must_wait(self, need: Reservation) -> bool:
+        limits = self.limits
+        if limits.calls is None and limits.tokens is None and limits.cost is None:
+            return False
         together = self.spent
         for each in self._open:
             together += each.charge
         if self._does_not_fit(need.charge, together) is not None:
             return True
-        bounded = self.limits.tokens is not None or self.limits.cost is not None
+        bounded = limits.tokens is not None or limits.cost is not None
         unknown = need.endpoint.max_tokens is None and not self._largest[need.endpoint.name]
         return bounded and unknown and any(each.endpoint.name == need.endpoint.name for each in self._open)
 
