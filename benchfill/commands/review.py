@@ -101,6 +101,30 @@ def export(
         )
 
 
+@review_app.command("serve")
+def serve_page(
+    packet: Annotated[Path, typer.Argument(metavar="PACKET", help="Folder of one reviewer's packet.")],
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port on the loopback; 0 is any free one.")
+    ] = 0,
+) -> None:
+    """Review a packet on a page of your own machine, by keyboard; ends with Ctrl-C and goes on where it was.
+
+    Every decision is saved at once, in decisions.jsonl of the packet: that file goes back.
+
+    Example:
+
+      benchfill review serve packets/r1
+    """
+    from benchfill.review.server import serve
+
+    def ready(address: str) -> None:
+        typer.echo(address)
+        typer.echo("Open it in a browser. Ctrl-C ends; decisions are saved as they are made.", err=True)
+
+    serve(packet, port=port, ready=ready)
+
+
 @review_app.command("import")
 def import_(
     files: Annotated[

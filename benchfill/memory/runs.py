@@ -13,7 +13,7 @@ from typing import IO
 
 from benchfill.errors import InputError
 
-__all__ = ["RunFolder", "find_run", "list_runs", "make_run_folder", "run_name_from_seed"]
+__all__ = ["RunFolder", "find_run", "list_runs", "make_run_folder", "run_name_from_seed", "try_lock"]
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -82,7 +82,7 @@ class RunFolder:
                 path=str(self.path),
             ) from None
         with handle:
-            if not _try_lock(handle):
+            if not try_lock(handle):
                 raise InputError(
                     f"Run {self.name} is in use by another process.",
                     "Wait for it, or stop it with Ctrl-C; `benchfill runs` lists the runs.",
@@ -92,7 +92,8 @@ class RunFolder:
             yield
 
 
-def _try_lock(handle: IO[str]) -> bool:
+def try_lock(handle: IO[str]) -> bool:
+    """Lock an open file for this process without waiting; False when another one holds it."""
     try:
         if sys.platform == "win32":
             import msvcrt

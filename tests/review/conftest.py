@@ -24,7 +24,13 @@ def estimate(item: str, z: float, source: str = "offline") -> Estimate:
 def sums(prefix: str, count: int, *, start: int = 2) -> list[Item]:
     """Items ``What is $n + n^2$?`` with their keys."""
     return [
-        Item(f"{prefix}{n:03}", f"What is ${n} + {n}^2$?", str(n + n * n), f"{n}+{n * n}", answer_type="numeric")
+        Item(
+            f"{prefix}{n:03}",
+            f"What is ${n} + {n}^2$?",
+            str(n + n * n),
+            f"{n}+{n * n}",
+            answer_type="numeric",
+        )
         for n in range(start, start + count)
     ]
 
@@ -50,7 +56,9 @@ def fill(folder: RunFolder, originals: Sequence[Item], new: Sequence[Item], seed
             item,
         )  # fmt: skip
         pool.save_estimates([estimate(item.id, 0.5, "online")])
-        pool.save_judgement(JudgementRow(f"g{number:03}r01w1", "accepted", item.answer, True, True, [], "fine", 4))
+        pool.save_judgement(
+            JudgementRow(f"g{number:03}r01w1", "accepted", item.answer, True, True, [], "fine", 4)
+        )
         pool.save_gaps([GapRow(number, 0.4, 0.6, 0.5, 0.01, 100, "filled", f"g{number:03}r01w1", 1)])
     pool.close()
 
