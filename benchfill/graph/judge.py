@@ -17,7 +17,7 @@ from benchfill.tools.client import derive_seed
 from benchfill.tools.judge import Judgement
 from benchfill.tools.judge import judge as judge_item
 
-__all__ = ["judge"]
+__all__ = ["judge", "judge_candidate"]
 
 STATUS: dict[str, CandidateStatus] = {
     "accepted": "calibrating",
@@ -40,7 +40,7 @@ async def judge(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
             continue
         seen.add(candidate.item)
         fresh.append(candidate)
-    verdicts = await asyncio.gather(*(_judge_one(search, candidate) for candidate in fresh))
+    verdicts = await asyncio.gather(*(judge_candidate(search, candidate) for candidate in fresh))
     _pause_if_down(search, "the judge", [verdict.reason for verdict in verdicts])
     floor = search.settings.floor_attempts
     passed = [
@@ -60,7 +60,8 @@ def _pause_if_down(search: Search, who: str, reasons: list[str]) -> None:
         )
 
 
-async def _judge_one(search: Search, candidate: Candidate) -> Judgement:
+async def judge_candidate(search: Search, candidate: Candidate) -> Judgement:
+    """Judge one candidate and keep the verdict."""
     item = search.pool.item(str(candidate.item))
     if item is None:
         raise LookupError(f"the item of {candidate.id} is not in the pool")

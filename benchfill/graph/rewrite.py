@@ -17,7 +17,7 @@ from benchfill.tools.rewriter import RewriteResult, Submission
 from benchfill.tools.rewriter import rewrite as rewrite_item
 from benchfill.tools.screening import Screen
 
-__all__ = ["candidate_id", "rewrite"]
+__all__ = ["candidate_id", "item_id_of", "rewrite"]
 
 # Earlier attempts shown to a writer: the measured ones nearest to the target (all of a search with the default
 # rounds), so that none is written again, and the latest refused ones.
@@ -110,7 +110,7 @@ def _keep(
     search: Search, task: CandidateTask, name: str, parent: Item, result: RewriteResult, target: float
 ) -> None:
     submission = result.submission
-    item = None if submission is None else submission.item(_item_id(submission), parent)
+    item = None if submission is None else submission.item(item_id_of(submission), parent)
     status: CandidateStatus = (
         "submitted" if item is not None else "refused" if result.refusals else "no_submission"
     )
@@ -146,7 +146,7 @@ def _keep(
     )
 
 
-def _item_id(submission: Submission) -> str:
+def item_id_of(submission: Submission) -> str:
     """The same text is the same item, in every run."""
     text = "\x1f".join((submission.question, *submission.choices, submission.answer))
     return "bf-" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]

@@ -22,25 +22,21 @@ from benchfill.graph.anchors import DriftFound, check_anchors, refuse_drift
 from benchfill.graph.announce import announce, metered, say_what_is_out_of_reach
 from benchfill.graph.benchmark import Benchmark
 from benchfill.graph.checkpoints import open_checkpoints
-from benchfill.graph.endpoints import Roles, configured_roles, embedded_roles, with_todays_connections
+from benchfill.graph.endpoints import configured_roles
 from benchfill.graph.gap_check import check_gaps, request_of
-from benchfill.graph.models import Models, open_models
+from benchfill.graph.models import Models
 from benchfill.graph.no_answer import no_answer_report
+from benchfill.graph.opened import open_run
 from benchfill.graph.plan import GapRequest
 from benchfill.graph.prepare import SCALE_ID, Inputs, freeze_scale, make_plan, world_config
 from benchfill.graph.probe import check_before_work
 from benchfill.graph.search import Emit, Search
-from benchfill.graph.spending import budget_of
 from benchfill.graph.stopping import (
-    EMBEDDED_SECONDS,
-    OTHERS_SECONDS,
     Interrupted,
     Stopping,
     in_daemon_thread,
 )
 from benchfill.graph.summary import diagnosis_event, plan_event, summarise
-from benchfill.graph.world_process import start_world
-from benchfill.memory.ledger import FreshLedger, Ledger
 from benchfill.memory.pool import Pool
 from benchfill.memory.records import RunRow
 from benchfill.memory.runs import RunFolder, find_run, make_run_folder
@@ -48,9 +44,7 @@ from benchfill.memory.source import keep_source
 from benchfill.prompts.render import PromptBook
 from benchfill.settings import Settings
 from benchfill.tools.grading import Grader
-from benchfill.tools.meter import Meter
 from benchfill.tools.sandbox import Sandbox
-from benchfill.tools.tracing import set_tracing
 
 __all__ = ["create_run", "drive", "fit_scale", "make_search", "plan_search", "run_to_end"]
 
@@ -164,36 +158,9 @@ async def run_to_end(
 async def _work(
     folder: RunFolder, pool: Pool, paid: Path, today: Settings, stopping: Stopping, emit: Emit, started: float
 ) -> None:
-    run = pool.run()
-    settings = with_todays_connections(Settings.model_validate(dict(run.settings)), today)
-    set_tracing(settings.tracing.enabled)
-    meter = Meter(
-        on_wait=lambda endpoint, seconds, reason: emit(
-            "waiting", endpoint=endpoint, seconds=seconds, reason=reason
-        ),
-        on_notice=lambda endpoint, what: emit(
-            "stage", name="endpoint", message=f"{endpoint}: {what}", fraction=None
-        ),
-    )
-    async with contextlib.AsyncExitStack() as closing:
-        sandbox = Sandbox()
-        closing.callback(sandbox.close)
-        roles = await _who_is_asked(folder, pool, settings, closing)
-        stopping.limits.extend(roles.limits.values())
-        stopping.drain_seconds = EMBEDDED_SECONDS if run.world else OTHERS_SECONDS
-        ledger = Ledger(paid)
-        closing.callback(ledger.close)
-        meter.budget = budget_of(
-            settings.budget,
-            roles.everyone(),
-            ledger=ledger,
-            run=run.id,
-            go_on=f"benchfill resume {run.id}",
-        )
-        models = open_models(
-            roles, ledger=FreshLedger(ledger, run.id) if settings.fresh else ledger, run=run.id, meter=meter
-        )
-        closing.push_async_callback(models.close)
+    go_on = f"benchfill resume {pool.run().id}"
+    async with open_run(folder, pool, paid, today, stopping, emit, go_on=go_on) as opened:
+        run, settings, roles, models = opened.run, opened.settings, opened.roles, opened.models
         announce(pool, run, roles, emit)
         if not run.world:
             await check_before_work(pool, run, models, settings, emit)
@@ -203,9 +170,9 @@ async def _work(
             plan_search(pool, run, settings, sorted(roles.pool))
         emit("diagnosis", **diagnosis_event(pool))
         emit("plan", **plan_event(pool))
-        search = make_search(pool, run, settings, models, sandbox, emit)
+        search = make_search(pool, run, settings, models, opened.sandbox, emit)
         say_what_is_out_of_reach(search)
-        with metered(meter, pool, emit, started):
+        with metered(opened.meter, pool, emit, started):
             if not run.world:
                 refuse_drift(search, await check_anchors(search))
             planned = pool.gaps()
@@ -214,24 +181,9 @@ async def _work(
                 emit("plan", **plan_event(pool))
                 say_what_is_out_of_reach(search)
             await drive(folder, search)
-        summary = summarise(pool, run.id, meter, elapsed=time.monotonic() - started)
+        summary = summarise(pool, run.id, opened.meter, elapsed=time.monotonic() - started)
         summary["no_answer"] = no_answer_report(search)
         pool.save_run(dataclasses.replace(pool.run(), status="finished", summary=summary))
-
-
-async def _who_is_asked(
-    folder: RunFolder, pool: Pool, settings: Settings, closing: contextlib.AsyncExitStack
-) -> Roles:
-    """The endpoints of the settings, or the embedded one, which runs until `closing` closes."""
-    run, stored = pool.run(), pool.benchmark()
-    if stored is None:
-        raise LookupError("the benchmark is not in the memory")
-    if not run.world:
-        return configured_roles(settings, stored[2])
-    world = await start_world(folder.world, folder.requests)
-    closing.push_async_callback(world.stop)
-    pool.save_run(dataclasses.replace(run, world_version=world.version))
-    return embedded_roles(world.base_url, world.name, stored[2], settings.search)
 
 
 def make_search(

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from benchfill.merge.card_sections import figures_section, refit_section, review_section, scores_section
-from benchfill.merge.markdown import figure, interval, table, text
+from benchfill.merge.markdown import code, figure, interval, table, text
 
 __all__ = ["card_markdown"]
 
@@ -98,7 +98,7 @@ def _summary(card: Mapping[str, Any]) -> str:
 
 
 def _listed(names: Iterable[str]) -> str:
-    return ", ".join(f"`{text(name)}`" for name in names)
+    return ", ".join(map(code, names))
 
 
 def _added(card: Mapping[str, Any]) -> str:
@@ -107,7 +107,7 @@ def _added(card: Mapping[str, Any]) -> str:
         origin = item["by_hand"] or text(item["rewriter"])
         rows.append(
             (
-                f"`{text(item['id'])}`",
+                code(item["id"]),
                 _listed(item["parents"][:1]) or "-",
                 origin,
                 figure(item["target"]),
@@ -137,7 +137,7 @@ def _added(card: Mapping[str, Any]) -> str:
     if card["left_out"]:
         parts.append(
             "Left out: "
-            + "; ".join(f"`{text(item)}` ({text(why)})" for item, why in card["left_out"].items())
+            + "; ".join(f"{code(item)} ({text(why)})" for item, why in card["left_out"].items())
             + "."
         )
     if card["columns_left_empty"]:
@@ -159,7 +159,7 @@ def _origin(card: Mapping[str, Any]) -> str:
     lines = [
         "## Origin",
         said,
-        f"Run `{text(run['name'])}`, seed {run['seed']}, BenchFill {text(run['version'])}"
+        f"Run {code(run['name'])}, seed {run['seed']}, BenchFill {text(run['version'])}"
         + (f", {text(run['world'])} world {text(run['world_version'] or '')}" if run["world"] else "")
         + f". Benchmark `{run['benchmark_fingerprint'][:16]}`, item file `sha256:{card['source']['sha256']}`. "
         f"Ledger: {card['ledger']['replies']:,} replies, `{card['ledger']['digest']}`.",
@@ -185,7 +185,7 @@ def _files(card: Mapping[str, Any], files: Mapping[str, str]) -> str:
         files["lineage"]: "where every added item came from, over all merges",
         files["card"]: "this card as JSON, with everything",
     }
-    rows = [(f"`{text(name)}`", what) for name, what in about.items()]
+    rows = [(code(name), what) for name, what in about.items()]
     go_on = (
         f"`benchfill diagnose {files['responses']} --items {files['items']}` measures the extended benchmark; "
         f"`benchfill run --items {files['items']} --responses {files['responses']}` goes on from it."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from benchfill.merge.markdown import figure, interval, table, text
+from benchfill.merge.markdown import code, figure, interval, table, text
 
 __all__ = ["figures_section", "refit_section", "review_section", "scores_section"]
 
@@ -54,7 +54,7 @@ def figures_section(card: Mapping[str, Any]) -> str:
         ]
     filled = [
         (
-            f"`{text(each['item'])}`",
+            code(each["item"]),
             f"{figure(each['before']['lo'])} to {figure(each['before']['hi'])}",
             figure(each["before"]["p_empty"], 2),
             f"{figure(each['after']['lo'])} to {figure(each['after']['hi'])}",
@@ -134,7 +134,7 @@ def refit_section(card: Mapping[str, Any]) -> str:
     refit = card["effects"]["refit"]
     items = [
         (
-            f"`{text(each['item'])}`",
+            code(each["item"]),
             figure(each["online_z"]),
             figure(each["full_z"]),
             figure(each["difference"]),
@@ -192,7 +192,7 @@ def review_section(card: Mapping[str, Any]) -> str:
         for name, each in reviews["agreement"].items()
     ]
     items = [
-        (f"`{text(item['id'])}`", item["review"]["outcome"], text(item["review"]["why"]), item["basis"])
+        (code(item["id"]), item["review"]["outcome"], text(item["review"]["why"]), item["basis"])
         for item in card["items"]
     ]
     sealed = ", ".join(f"round {each['round']} `{each['sha256']}`" for each in reviews["sealed_keys"])

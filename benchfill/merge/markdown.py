@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 
-__all__ = ["figure", "interval", "table", "text"]
+__all__ = ["code", "figure", "interval", "table", "text"]
 
 _SPACES = re.compile(r"\s+")
 # What would be read as markup, or as HTML. An underscore inside a word is none.
@@ -18,9 +18,17 @@ def text(value: str) -> str:
     return _MARKUP.sub(r"\\\1", _SPACES.sub(" ", value)).strip()
 
 
+def code(value: str) -> str:
+    """Foreign text as a code span: in one, only a backtick and, in a table, a bar are markup."""
+    return "`" + _SPACES.sub(" ", value).strip().replace("`", "'").replace("|", "/") + "`"
+
+
 def figure(value: float | None, digits: int = 3) -> str:
     """A number with fixed decimals, "-" where it is undefined."""
-    return "-" if value is None or not math.isfinite(value) else f"{value:.{digits}f}"
+    if value is None or not math.isfinite(value):
+        return "-"
+    shown = f"{value:.{digits}f}"
+    return shown.removeprefix("-") if float(shown) == 0.0 else shown
 
 
 def interval(lo: float | None, hi: float | None, digits: int = 3) -> str:
