@@ -31,7 +31,8 @@ ELEMENTS = frozenset({
 ATTRIBUTES = frozenset({
     "display", "mathvariant", "stretchy", "fence", "form", "lspace", "rspace", "minsize", "maxsize", "separator",
     "symmetric", "movablelimits", "accent", "accentunder", "linethickness", "columnalign", "rowspacing",
-    "columnspacing", "columnlines", "rowlines", "displaystyle", "scriptlevel", "width", "height", "depth", "notation", "mathcolor",
+    "columnspacing", "columnlines", "rowlines", "displaystyle", "scriptlevel", "width", "height", "depth",
+    "notation", "mathcolor",
 })
 # fmt: on
 

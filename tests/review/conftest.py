@@ -11,7 +11,6 @@ from benchfill.item import Item
 from benchfill.memory.pool import Pool
 from benchfill.memory.records import Candidate, Estimate, GapRow, JudgementRow, RunRow, ScaleRow
 from benchfill.memory.runs import RunFolder, make_run_folder
-
 from tests.commands.conftest import Said, benchfill  # noqa: F401
 
 MakeRun = Callable[..., RunFolder]
