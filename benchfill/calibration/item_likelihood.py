@@ -20,6 +20,8 @@ Floats = NDArray[np.float64]
 
 # exp(600) is still finite: products of (g + x) are logged before they pass it.
 _LOG_LIMIT = 600.0
+# Numbers that are multiplied in one go.
+_STACKED = 1 << 19
 
 
 def checked_counts(
@@ -67,11 +69,10 @@ def _log_products(counts: Floats, ability: Floats, place: Floats, offset: float)
         return total
     largest = offset + float(ability.max() * place.max())
     a_log = int(_LOG_LIMIT / max(1.0, -math.log(offset), math.log(largest)))
-    for count in np.unique(counts[counts > 0]):
+    a_log = max(1, min(a_log, _STACKED // max(1, total.size)))
+    for count in sorted(set(counts[counts > 0].tolist())):
         models = np.flatnonzero(counts == count)
         for start in range(0, len(models), a_log):
-            product = np.ones_like(total)
-            for model in models[start : start + a_log]:
-                product *= offset + np.multiply.outer(ability[model], place)
-            total += count * np.log(product)
+            stack = offset + np.multiply.outer(ability[models[start : start + a_log]], place)
+            total += count * np.log(np.multiply.reduce(stack, axis=0))
     return total

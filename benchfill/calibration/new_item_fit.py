@@ -17,7 +17,7 @@ from scipy.special import expit
 
 from benchfill.calibration.item_likelihood import checked_counts
 
-__all__ = ["NewItemFit", "lowest_slope", "new_item_fit"]
+__all__ = ["NewItemFit", "lowest_slope", "new_item_fit", "suspect_key"]
 
 Floats = NDArray[np.float64]
 
@@ -81,30 +81,58 @@ def new_item_fit(
     ability, right, asked = ability[asked > 0], right[asked > 0], asked[asked > 0]
     if not ability.size:
         return NewItemFit(1.0, SLOPE_PRIOR_SD, None, None)
-    design = np.stack([np.ones_like(ability), ability - float(np.average(ability, weights=asked))], axis=1)
+    away = ability - float(np.average(ability, weights=asked))
     # The intercept is free but for a touch that keeps all-right and all-wrong answers finite.
-    precision = np.diag([0.01, SLOPE_PRIOR_SD**-2])
-    prior = np.array([0.0, 1.0])
-    at = prior.copy()
-    information = precision
-    for _ in range(STEPS):
-        curve = expit(np.clip(design @ at, -30.0, 30.0))
+    weak, steep = 0.01, SLOPE_PRIOR_SD**-2
+    level, slope = 0.0, 1.0
+    variance, chance = SLOPE_PRIOR_SD**2, asked
+    for _ in range(STEPS + 1):
+        curve = expit(np.clip(level + slope * away, -30.0, 30.0))
         chance = guessing + (1.0 - guessing) * curve
-        slope = (1.0 - guessing) * curve * (1.0 - curve)
-        spread = np.maximum(chance * (1.0 - chance), 1e-12)
-        gradient = design.T @ ((right - asked * chance) * slope / spread) - precision @ (at - prior)
-        information = design.T @ (design * (asked * slope**2 / spread)[:, None]) + precision
-        step = np.linalg.solve(information, gradient)
-        at = at + step / max(1.0, float(np.abs(step).max()))
-        if float(np.abs(step).max()) < 1e-9:
+        tilt = (1.0 - guessing) * curve * (1.0 - curve)
+        weight = tilt / np.maximum(chance * (1.0 - chance), 1e-12)
+        pull, known = (right - asked * chance) * weight, asked * tilt * weight
+        gradient = float(pull.sum()) - weak * level, float(pull @ away) - steep * (slope - 1.0)
+        cross, first, second = float(known @ away), float(known.sum()) + weak, float(known @ away**2) + steep
+        determinant = first * second - cross * cross
+        variance = first / determinant
+        step = (
+            (second * gradient[0] - cross * gradient[1]) / determinant,
+            (first * gradient[1] - cross * gradient[0]) / determinant,
+        )
+        size = max(abs(step[0]), abs(step[1]))
+        if size < 1e-9:
             break
-    chance = guessing + (1.0 - guessing) * expit(np.clip(design @ at, -30.0, 30.0))
+        level, slope = level + step[0] / max(1.0, size), slope + step[1] / max(1.0, size)
     spread = np.maximum(asked * chance * (1.0 - chance), 1e-9)
     free = ability.size - 2
     misfit = float(np.sum((right - asked * chance) ** 2 / spread) / free) if free > 0 else None
     inflated = max(1.0, misfit or 1.0)
-    sd = float(np.sqrt(np.linalg.inv(information)[1, 1] * inflated))
-    return NewItemFit(float(at[1]), sd, _correlation(ability, right / asked, asked), misfit)
+    sd = float(np.sqrt(variance * inflated))
+    return NewItemFit(slope, sd, _correlation(ability, right / asked, asked), misfit)
+
+
+def suspect_key(
+    theta: ArrayLike, correct: ArrayLike, attempts: ArrayLike, guessing: float = 0.0, *, lowest: float = 0.0
+) -> bool:
+    """Whether an item's key is suspect, without a fit where it cannot be.
+
+    Without guessing the penalised likelihood is concave, and its slope at a flat curve has the sign of the covariance
+    of right answers and ability, plus what the prior adds: where able models are right at least as often, the fitted
+    slope is positive.
+
+    Parameters
+    ----------
+    theta, correct, attempts, guessing
+        As `new_item_fit` takes them.
+    lowest
+        At most 0 (see `lowest_slope`).
+    """
+    ability = np.asarray(theta, dtype=np.float64).ravel()
+    right, asked = checked_counts(correct, attempts, ability.size, guessing)
+    if guessing == 0.0 and right @ ability * asked.sum() >= right.sum() * (asked @ ability):
+        return False
+    return new_item_fit(theta, correct, attempts, guessing).suspect_key(lowest)
 
 
 def lowest_slope(theta: ArrayLike, correct: ArrayLike, attempts: ArrayLike, guessing: ArrayLike) -> float:

@@ -241,11 +241,17 @@ def ml_difficulty(
         x = np.exp(abilities - b)
         return float(asked @ (x / (1.0 + x)) - right @ (x / (guessing + x)))
 
-    b = np.linspace(abilities.min() - _ML_MARGIN, abilities.max() + _ML_MARGIN, _ML_POINTS)
-    best = int(np.argmax(log_likelihood(abilities[None, :], right, asked, b, guessing)[0]))
-    if best in (0, _ML_POINTS - 1) or score(b[best - 1]) <= 0.0 or score(b[best + 1]) >= 0.0:
+    lo, hi = float(abilities.min()) - _ML_MARGIN, float(abilities.max()) + _ML_MARGIN
+    if guessing > 0.0:
+        # Only then the likelihood can have several peaks.
+        b = np.linspace(lo, hi, _ML_POINTS)
+        best = int(np.argmax(log_likelihood(abilities[None, :], right, asked, b, guessing)[0]))
+        if best in (0, _ML_POINTS - 1):
+            return None
+        lo, hi = float(b[best - 1]), float(b[best + 1])
+    if score(lo) <= 0.0 or score(hi) >= 0.0:
         return None
-    return float(brentq(score, b[best - 1], b[best + 1], xtol=1e-12))
+    return float(brentq(score, lo, hi, xtol=1e-12))
 
 
 def pool_information(theta: ArrayLike, b: float) -> float:

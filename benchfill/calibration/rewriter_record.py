@@ -83,14 +83,20 @@ class RewriterRecord:
             return 0.0, 0.0, self.assumed_scale, GROWTH
         way, off, error = self._columns()
 
-        def loss(x: Floats) -> float:
-            scale = np.sqrt(np.exp(2 * x[2]) + (np.exp(x[3]) * way) ** 2 + error**2)
-            step = (off - x[0] - x[1] * way) / scale
-            fit = np.sum(np.log(scale) + (DF + 1) / 2 * np.log1p(step * step / DF))
-            apart = (x - start) / np.array([BIAS_SD, PULL_SD, NEAR_SD, GROWTH_SD])
-            return float(fit + apart @ apart / 2)
+        spread = np.array([BIAS_SD, PULL_SD, NEAR_SD, GROWTH_SD])
 
-        x = minimize(loss, start, method="L-BFGS-B").x
+        def loss(x: Floats) -> tuple[float, Floats]:
+            near2, grown2 = math.exp(2 * x[2]), math.exp(2 * x[3]) * way**2
+            variance = near2 + grown2 + error**2
+            miss = off - x[0] - x[1] * way
+            pull = (DF + 1) * miss / (DF * variance + miss * miss)
+            apart = (x - start) / spread
+            fit = np.sum(np.log(variance) / 2 + (DF + 1) / 2 * np.log1p(miss * miss / variance / DF))
+            wider = (1.0 - pull * miss) / variance
+            slope = np.array([-pull.sum(), -pull @ way, near2 * wider.sum(), wider @ grown2])
+            return float(fit + apart @ apart / 2), slope + apart / spread
+
+        x = minimize(loss, start, method="L-BFGS-B", jac=True).x
         return float(x[0]), float(x[1]), math.exp(x[2]), math.exp(x[3])
 
     def _columns(self) -> tuple[Floats, Floats, Floats]:

@@ -19,13 +19,13 @@ from benchfill.calibration.confirmation import (
     confirmation_attempts,
     further_attempts,
 )
-from benchfill.calibration.new_item_fit import new_item_fit
+from benchfill.calibration.new_item_fit import suspect_key
 from benchfill.calibration.online import CandidatePrior, ItemPosterior, item_posterior, ml_difficulty
 from benchfill.calibration.reach import aim_at
 from benchfill.calibration.rewriter_record import Hit, RewriterRecord, choose_parents
 from benchfill.calibration.scale import Scale
 from benchfill.calibration.selection import CandidateView, Goal, fresh_yield
-from benchfill.calibration.strategy import GapGoal, Strategy, next_step
+from benchfill.calibration.strategy import Fixed, GapGoal, Strategy, next_step
 
 __all__ = ["Frozen", "History", "Measured", "Outcome", "Rules", "Source", "Written", "search_gap"]
 
@@ -288,10 +288,12 @@ class _Search:
 
     def _look(self, each: Measured) -> None:
         posterior = each.posterior(self.frozen)
-        b = ml_difficulty(self.frozen.theta, each.correct, each.answered, each.guessing)
+        counts = (each.correct, each.answered, each.guessing)
+        # Nobody else looks at the maximum.
+        fixed = isinstance(self.rules.strategy, Fixed)
+        b = ml_difficulty(self.frozen.theta, *counts) if fixed else None
         z_ml = None if b is None else self.frozen.scale.to_z(b)
-        fit = new_item_fit(self.frozen.theta, each.correct, each.answered, each.guessing)
-        suspect = fit.suspect_key(self.frozen.lowest_slope)
+        suspect = suspect_key(self.frozen.theta, *counts, lowest=self.frozen.lowest_slope)
         self.views[each.id] = CandidateView(each.id, posterior, each.asked, z_ml, suspect)
         self.history.children[each.id] = (posterior.mean, posterior.sd)
 
