@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
+from benchfill.calibration.item_curves import ItemCurves
 from benchfill.calibration.latent import (
     Form,
     Nodes,
@@ -129,6 +130,20 @@ class ItemModelFit:
         """Posterior mean chance of success of every cell, asked or not: shape (models, items)."""
         form = _FORMS[self.model]
         return success_on_nodes(form, self._patterns, self._phi, self._nodes)[:, self._patterns.of_item]
+
+    def curves(self) -> ItemCurves:
+        """Point estimates as curves; guessing is as given to the fit, feasibility 1."""
+        guessing = self._patterns.guessing[self._patterns.of_item]
+        return ItemCurves(
+            models=self.models,
+            items=self.items,
+            theta=self.theta,
+            slope=self.slope,
+            b=self.b,
+            a=self.item_slope,
+            c=guessing,
+            d=np.ones(len(self.items)),
+        )
 
     def draw_curves(self, draws: int, generator: np.random.Generator) -> tuple[Array, Array]:
         """Draws of (c, s) from the normal approximation: ``logit = c_j - s_j u`` at ``u = b / sigma_b``.
