@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,11 +14,12 @@ from benchfill.calibration.search_loop import Frozen
 from benchfill.calibration.strategy import GapGoal
 from benchfill.errors import GateRefused
 from benchfill.graph.ablation import Ablation
+from benchfill.graph.benchmark import Benchmark
 from benchfill.graph.plan import GapRequest, plan_gaps
 from benchfill.graph.prepare import read_inputs, world_config
 from benchfill.settings import Settings
 
-__all__ = ["prepare_ablation"]
+__all__ = ["ablation_of", "prepare_ablation"]
 
 # Draws of the abilities each search carries; a run keeps 200.
 DRAWS = 60
@@ -47,7 +49,37 @@ def prepare_ablation(
     inputs = read_inputs(
         world=world, items=items, responses=responses, bank_items=bank_items, bank_responses=bank_responses
     )
-    benchmark = inputs.benchmark
+    return ablation_of(
+        inputs.benchmark,
+        world_config(inputs, settings),
+        gaps=gaps,
+        settings=settings,
+        fixed_attempts=fixed_attempts,
+        fixed_tau=fixed_tau,
+    )
+
+
+def ablation_of(
+    benchmark: Benchmark,
+    config: dict[str, Any],
+    *,
+    gaps: int,
+    settings: Settings,
+    fixed_attempts: int = 16,
+    fixed_tau: float = 0.01,
+) -> Ablation:
+    """An ablation on a benchmark that is there already.
+
+    Parameters
+    ----------
+    config
+        Of the world that answers.
+
+    Raises
+    ------
+    GateRefused
+        The fit failed its gate.
+    """
     guessing = np.asarray([item.guessing for item in benchmark.items])
     fit = fit_1pl(benchmark.log, engine="laplace", guessing=guessing, seed=0)
     if not fit.gate.passed:
@@ -62,7 +94,7 @@ def prepare_ablation(
         list(places.values()), GapRequest(count=gaps), scale=scale, theta=fit.theta, settings=settings.search
     )
     return Ablation(
-        config=world_config(inputs, settings),
+        config=config,
         items=benchmark.items,
         places=places,
         models=fit.models,
