@@ -6,6 +6,8 @@ import typer
 
 from benchfill.commands.ablate import ablate
 from benchfill.commands.answer import answer
+from benchfill.commands.by_hand import add, edit
+from benchfill.commands.decide import accept, reject
 from benchfill.commands.detect import detect
 from benchfill.commands.diagnose import diagnose
 from benchfill.commands.doctor import doctor
@@ -22,6 +24,7 @@ from benchfill.commands.review import review_app
 from benchfill.commands.run import run
 from benchfill.commands.runs import path, runs, status
 from benchfill.commands.session import main_callback, run_app
+from benchfill.commands.show import show
 from benchfill.commands.verify import verify
 
 __all__ = ["app", "main"]
@@ -46,6 +49,11 @@ for command in (
     verify,
     runs,
     status,
+    show,
+    accept,
+    reject,
+    edit,
+    add,
     export,
     merge,
     path,

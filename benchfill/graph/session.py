@@ -46,7 +46,7 @@ from benchfill.settings import Settings
 from benchfill.tools.grading import Grader
 from benchfill.tools.sandbox import Sandbox
 
-__all__ = ["create_run", "drive", "fit_scale", "make_search", "plan_search", "run_to_end"]
+__all__ = ["changed_settings", "create_run", "drive", "fit_scale", "make_search", "plan_search", "run_to_end"]
 
 
 def create_run(
@@ -131,7 +131,7 @@ async def run_to_end(
         if run.status == "finished" and run.summary is not None:
             emit("summary", **run.summary)
             return dict(run.summary)
-        settings = _changed(run.settings, changes or {})
+        settings = changed_settings(run.settings, changes or {})
         pool.save_run(dataclasses.replace(run, settings=settings, status="running"))
         stopping = Stopping(
             lambda: emit("stage", name="stop", message="stopping: calls in flight may finish", fraction=None)
@@ -224,7 +224,8 @@ def plan_search(pool: Pool, run: RunRow, settings: Settings, models: Sequence[st
     make_plan(pool, request_of(run), settings, models=models)
 
 
-def _changed(settings: Mapping[str, Any], changes: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def changed_settings(settings: Mapping[str, Any], changes: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Settings of a run with some sections changed."""
     sections = {name: {**dict(settings.get(name) or {}), **section} for name, section in changes.items()}
     return Settings.model_validate({**settings, **sections}).model_dump(mode="json")
 
