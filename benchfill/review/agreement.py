@@ -6,6 +6,7 @@ Cohen (1960): kappa = (p_o - p_e) / (1 - p_e), p_e from the two reviewers' own s
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -73,17 +74,23 @@ def agreement(verdicts: Mapping[str, Mapping[str, str]], *, seed: int = 0) -> Ag
     if not rows:
         return Agreement(0, reviewers, reason="no doubly reviewed item")
     values = sorted({verdict for row in rows for verdict in row.values()})
-    counts = np.array(
-        [[sum(each == value for each in row.values()) for value in values] for row in rows], float
+    both = len(reviewers) == 2
+    # Items with the same verdicts are one kind; resampling items is drawing how many there are of each kind.
+    kinds = Counter(
+        tuple(row[name] for name in reviewers) if both else tuple(sorted(row.values())) for row in rows
     )
-    weights = np.random.default_rng([seed, len(rows)]).multinomial(
-        len(rows), np.full(len(rows), 1 / len(rows)), size=RESAMPLES
+    patterns = sorted(kinds)
+    sizes = np.array([kinds[pattern] for pattern in patterns], float)
+    counts = np.array([[pattern.count(value) for value in values] for pattern in patterns], float)
+    resampled = np.random.default_rng([seed, len(rows)]).multinomial(
+        len(rows), sizes / len(rows), size=RESAMPLES
     )
-    every = np.vstack([np.ones(len(rows)), weights])
+    every = np.vstack([sizes, resampled])
     percents, alphas = _percent(counts, every), _alpha(counts, every)
-    if len(reviewers) == 2:
-        first, second = reviewers
-        cells = np.array([values.index(row[first]) * len(values) + values.index(row[second]) for row in rows])
+    if both:
+        cells = np.array(
+            [values.index(first) * len(values) + values.index(second) for first, second in patterns]
+        )
         table = every @ np.eye(len(values) ** 2)[cells]
         kappas = _kappa(table.reshape(-1, len(values), len(values)))
         percent = wilson90(round(percents[0] * len(rows)), len(rows))
@@ -132,7 +139,7 @@ def _kappa(tables: Floats) -> Floats:
 
 
 def _alpha(counts: Floats, weights: Floats) -> Floats:
-    """Nominal alpha under each row of item weights; NaN where no disagreement was possible."""
+    """Nominal alpha under each row of counts of the patterns; NaN where no disagreement was possible."""
     given = counts.sum(axis=1)
     disagreement = (given**2 - (counts**2).sum(axis=1)) / (given - 1)
     totals = weights @ counts

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from benchfill.memory.export import accepted_items
+from benchfill.memory.accepted import standing_items
 from benchfill.memory.pool import Pool
 from benchfill.memory.reviews import AssignmentRow, DecisionRow, Reviews, RoundKind
 from benchfill.review.blinding import item_hash
@@ -48,7 +48,7 @@ def backed(decision: DecisionRow) -> bool:
 
 
 def review_outcomes(pool: Pool) -> dict[str, ItemReview]:
-    """Every accepted item of a run, by id, with its outcome.
+    """Every new item of a run that stands as accepted, by id, with its outcome.
 
     ``accepted``: all approve and their own answers equal the key, or the majority of the adjudication does.
     ``rejected``: all reject, or the majority of the adjudication. ``disputed``: anything else that is decided.
@@ -61,7 +61,7 @@ def review_outcomes(pool: Pool) -> dict[str, ItemReview]:
     for assignment in reviews.assignments():
         handed.setdefault(assignment.item, []).append(assignment)
     found = {}
-    for name in sorted({str(row["id"]) for row in accepted_items(pool)}):
+    for name in sorted({each.item for each in standing_items(pool)}):
         item = pool.item(name)
         if item is not None:
             found[name] = _outcome(name, item_hash(item), handed.get(name, []), kinds, decided)
