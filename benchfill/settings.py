@@ -112,6 +112,11 @@ class SearchSettings(_Section):
         description="answers that this may take at most, in units of the attempts that the plan expects of a search",
     )
     resolved_only: bool = Field(default=False, description="search only gaps that are resolved")
+    record: bool | None = Field(
+        default=None,
+        description="begin with where this rewriter's items of earlier runs landed, and hand on where they land; "
+        "unset: with models of your own, not in the embedded worlds",
+    )
     near_duplicate: float = Field(
         default=0.92, gt=0, le=1, description="similarity from which a text counts as a copy"
     )

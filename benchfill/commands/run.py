@@ -96,6 +96,13 @@ def run(
             help="Before writing for a gap that may not be there, ask the original items again that may lie in it.",
         ),
     ] = None,
+    record: Annotated[
+        bool | None,
+        typer.Option(
+            "--record/--no-record",
+            help="Begin with where this rewriter's items of earlier runs landed (default with models of your own).",
+        ),
+    ] = None,
     resolved_only: Annotated[
         bool | None,
         typer.Option("--resolved-only", help="Leave out gaps that may not be there (p_empty below 0.95)."),
@@ -159,6 +166,7 @@ def run(
         "confirm": confirm,
         "confirm_gaps": confirm_gaps,
         "resolved_only": resolved_only,
+        "record": record,
         "strategy": strategy,
         "accept_drift": True if accept_drift else None,
     }

@@ -22,6 +22,7 @@ __all__ = [
     "Measured",
     "count",
     "estimate_of",
+    "hits_before",
     "item_of",
     "measure",
     "prior_of",
@@ -111,19 +112,26 @@ def count(search: Search, rows: Sequence[AttemptRow]) -> Counts:
 
 
 def record_before(search: Search, gap: int, round: int) -> RewriterRecord:
-    """Where this run's candidates of all rounds before this one landed, by their answers alone."""
+    """Where candidates landed: those of earlier runs that this one began with, and its own of the rounds before."""
+    known = [Hit(hit.target, hit.parent, hit.landed, hit.error) for hit in search.pool.known_hits()]
+    own = hits_before(search, gap, round).values()
+    return RewriterRecord((*known, *own), search.settings.prior_scale)
+
+
+def hits_before(search: Search, gap: int | None = None, round: int = 1) -> dict[str, Hit]:
+    """Where this run's candidates landed, by their answers alone: of all rounds, or of those before one."""
     places = {item: estimate.z for item, estimate in search.pool.estimates().items()}
-    hits = []
+    hits = {}
     for candidate in search.pool.candidates():
-        if (candidate.gap, candidate.round) >= (gap, round) or candidate.item is None:
+        if candidate.item is None or (gap is not None and (candidate.gap, candidate.round) >= (gap, round)):
             continue
         if candidate.status == "rejected":
             # Its key is suspect: not what the rewriter meant to write.
             continue
         landed = _landed(search, candidate)
         if landed is not None and candidate.parent in places:
-            hits.append(Hit(candidate.target, places[candidate.parent], *landed))
-    return RewriterRecord(tuple(hits), search.settings.prior_scale)
+            hits[candidate.id] = Hit(candidate.target, places[candidate.parent], *landed)
+    return hits
 
 
 def _landed(search: Search, candidate: Candidate) -> tuple[float, float] | None:

@@ -30,6 +30,7 @@ from benchfill.graph.opened import open_run
 from benchfill.graph.plan import GapRequest
 from benchfill.graph.prepare import SCALE_ID, Inputs, freeze_scale, make_plan, world_config
 from benchfill.graph.probe import check_before_work
+from benchfill.graph.rewriter_memory import REWRITERS, begin_with_record, keep_record
 from benchfill.graph.search import Emit, Search
 from benchfill.graph.stopping import (
     Interrupted,
@@ -167,6 +168,7 @@ async def _work(
         if pool.scale() is None:
             await fit_scale(pool, run, emit)
         if not pool.gaps():
+            begin_with_record(pool, run, models.rewriter.endpoint, paid.with_name(REWRITERS), emit)
             plan_search(pool, run, settings, sorted(roles.pool))
         emit("diagnosis", **diagnosis_event(pool))
         emit("plan", **plan_event(pool))
@@ -181,6 +183,7 @@ async def _work(
                 emit("plan", **plan_event(pool))
                 say_what_is_out_of_reach(search)
             await drive(folder, search)
+        keep_record(search, paid.with_name(REWRITERS))
         summary = summarise(pool, run.id, opened.meter, elapsed=time.monotonic() - started)
         summary["no_answer"] = no_answer_report(search)
         pool.save_run(dataclasses.replace(pool.run(), status="finished", summary=summary))
