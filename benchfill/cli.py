@@ -22,7 +22,7 @@ from benchfill.commands.prune import prune
 from benchfill.commands.resume import resume
 from benchfill.commands.review import review_app
 from benchfill.commands.run import run
-from benchfill.commands.runs import path, runs, status
+from benchfill.commands.runs import path, runs_app, status
 from benchfill.commands.session import main_callback, run_app
 from benchfill.commands.show import show
 from benchfill.commands.verify import verify
@@ -47,7 +47,6 @@ for command in (
     doctor,
     answer,
     verify,
-    runs,
     status,
     show,
     accept,
@@ -66,6 +65,7 @@ for command in (
 ):
     app.command()(command)
 app.command("import")(import_)
+app.add_typer(runs_app, name="runs")
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(review_app, name="review")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,11 +13,21 @@ from benchfill.errors import InputError
 if TYPE_CHECKING:
     from benchfill.memory.runs import RunFolder
 
-__all__ = ["path", "runs", "status"]
+__all__ = ["path", "runs_app", "status"]
 
 
-def runs(as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False) -> None:
-    """List the runs, the one touched last at the end."""
+runs_app = typer.Typer(
+    invoke_without_command=True,
+    help="List the runs, the one touched last at the end; compare two; throw one away.\n\n"
+    "Examples:\n\n  benchfill runs\n\n  benchfill runs compare first second\n\n  benchfill runs rm old --ledger",
+)
+JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document.")]
+
+
+@runs_app.callback()
+def runs(context: typer.Context, as_json: JsonOption = False) -> None:
+    if context.invoked_subcommand is not None:
+        return
     from benchfill.memory.runs import list_runs
     from benchfill.settings import benchfill_home
 
@@ -27,6 +38,80 @@ def runs(as_json: Annotated[bool, typer.Option("--json", help="One JSON document
     from benchfill.display.tables import print_runs
 
     print_runs(rows)
+
+
+@runs_app.command()
+def compare(
+    first: Annotated[str, typer.Argument(help="Name of a run.")],
+    second: Annotated[str, typer.Argument(help="Name of another.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Show two runs side by side: accepted items, figures, cost, and the settings that differ.
+
+    Example:
+
+      benchfill runs compare first second
+    """
+    from benchfill.graph.run_comparison import compare_runs
+    from benchfill.memory.ledger import Ledger
+    from benchfill.memory.pool import Pool
+    from benchfill.memory.runs import find_run
+    from benchfill.settings import benchfill_home
+
+    home = benchfill_home()
+    folders = [find_run(home, name) for name in (first, second)]
+    paid = home / "ledger.sqlite"
+    with contextlib.ExitStack() as closing:
+        pools = [Pool(folder.memory, create=False) for folder in folders]
+        for pool in pools:
+            closing.callback(pool.close)
+        ledger = closing.enter_context(Ledger(paid)) if paid.is_file() else None
+        document = compare_runs(pools[0], pools[1], ledger)
+    if as_json:
+        typer.echo(json.dumps({"v": 1, **document}, ensure_ascii=False))
+        return
+    from benchfill.display.comparison import print_comparison
+
+    print_comparison(document)
+
+
+@runs_app.command()
+def rm(
+    run: Annotated[str, typer.Argument(help="Name of the run.")],
+    ledger: Annotated[
+        bool, typer.Option("--ledger", help="Also its calls in the ledger that no other run used.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Throw a run away for good: its folder with memory and checkpoints. The ledger stays unless --ledger is given.
+
+    Example:
+
+      benchfill runs rm old-run --ledger
+    """
+    from benchfill.memory.removal import remove_run
+    from benchfill.memory.runs import find_run
+    from benchfill.settings import benchfill_home
+
+    home = benchfill_home()
+    folder = find_run(home, run)
+    with folder.lock():
+        # A run that is at work is refused before anything is asked.
+        pass
+    if not yes:
+        what = "and the calls only it used" if ledger else "(its paid calls stay in the ledger)"
+        typer.confirm(f"Delete run {folder.name} {what} for good?", abort=True, err=True)
+    removed = remove_run(home, folder, calls=ledger)
+    said = f"Run {folder.name} is deleted."
+    if removed is not None:
+        said += f" {removed.calls + removed.failures:,} calls left the ledger"
+        kept = [
+            (removed.kept_for_others, "that other runs used"),
+            (removed.kept_unknown, "of before uses were noted"),
+        ]
+        stay = [f"{count:,} {why}" for count, why in kept if count]
+        said += f"; {' and '.join(stay)} stay." if stay else "."
+    typer.echo(said, err=True)
 
 
 def status(

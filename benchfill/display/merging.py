@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from benchfill.display.console import make_console, print_table
-from benchfill.display.text import counted, interval, number, plain_text
+from benchfill.display.text import counted, interval, number, plain_text, z_interval
 
 __all__ = ["print_merge"]
 
@@ -52,16 +52,16 @@ def print_merge(card: Mapping[str, Any], stream: TextIO | None = None) -> None:
 
 def _items(card: Mapping[str, Any]) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
-    for header in ("item", "parent", "target", "z", "90% interval", "basis"):
-        table.add_column(header, overflow="fold", no_wrap="90%" in header)
+    table.padding = (0, 1, 0, 0)
+    for header in ("item", "parent", "target", "z, 90% interval", "basis"):
+        table.add_column(header, overflow="fold", no_wrap=header != "basis")
     for item in card["items"]:
         parent = item["parents"][0] if item["parents"] else "-"
         table.add_row(
             plain_text(item["id"]),
             plain_text(parent),
             number(item["target"]),
-            number(item["z"]),
-            interval(item["z_lo90"], item["z_hi90"]),
+            z_interval(item["z"], item["z_lo90"], item["z_hi90"]),
             item["basis"] + ("" if item["confirmed"] else ", unconfirmed"),
         )
     return table

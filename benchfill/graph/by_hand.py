@@ -19,6 +19,7 @@ from benchfill.calibration.new_item_fit import new_item_fit
 from benchfill.calibration.online import ItemPosterior, item_posterior
 from benchfill.errors import InputError
 from benchfill.graph.answer import go_on_without, pause_if_nobody_answers
+from benchfill.graph.item_like import item_like
 from benchfill.graph.judge import judge_candidate
 from benchfill.graph.measuring import count, estimate_of, still_answered
 from benchfill.graph.plan import LARGEST_TOLERANCE
@@ -32,7 +33,7 @@ from benchfill.memory.records import AttemptRow, Candidate, CandidateStatus
 from benchfill.tools.rewriter import Refusal, Submission
 from benchfill.tools.screening import Screen
 
-__all__ = ["HandResult", "HandWritten", "item_like", "take_in"]
+__all__ = ["HandResult", "HandWritten", "take_in"]
 
 # Fresh attempts at most, in units of those planned at first: as a confirmation may take.
 FURTHER = 2
@@ -109,28 +110,6 @@ async def take_in(search: Search, written: HandWritten, *, who: str, reason: str
     if judgement.status != "accepted":
         return HandResult(item.id, candidate.status, candidate.reason)
     return await _calibrated(search, candidate, item)
-
-
-def item_like(originals: Sequence[Item], item: Item) -> Item:
-    """The original item that a new one of no parent is held against: of its type, with the longest question.
-
-    Raises
-    ------
-    InputError
-        There is none (kind ``wrong_type``).
-    """
-    kind = (item.answer_type, len(item.choices))
-    same = [each for each in originals if (each.answer_type, len(each.choices)) == kind]
-    if not same:
-        known = sorted({each.answer_type for each in originals})
-        raise InputError(
-            f"The benchmark has no item of the type {item.answer_type}"
-            + (f" with {len(item.choices)} options" if item.choices else "")
-            + ".",
-            f"Its types are {', '.join(known)}; answer_type says which an item is of.",
-            kind="wrong_type",
-        )
-    return max(same, key=lambda each: (len(each.question), each.id))
 
 
 def _submission(item: Item) -> Submission:

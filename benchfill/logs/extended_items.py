@@ -28,10 +28,19 @@ _FIRST_OBJECT = re.compile(r"\s*\[(\s*)\{(\s*)")
 
 @dataclass(frozen=True, slots=True)
 class ItemToAdd:
-    """An item and the original item of the file that it came from, "" where it came from none."""
+    """An item to stand behind those of a file.
+
+    Parameters
+    ----------
+    parent
+        The item of the file that it came from, "" where it came from none.
+    like
+        The item whose record it is written like, where it has no parent; "" takes the first.
+    """
 
     item: Item
     parent: str
+    like: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +94,15 @@ def extend_items(
     by_id = {_id_of(picker, record): record for record in records}
     ids = _new_ids([_raw_id(picker, record) for record in records], [each.item.id for each in added])
     template = RecordTemplate(records, picker)
-    parents = [by_id.get(each.parent, records[0]) for each in added]
+    parents = [by_id[each.parent] for each in added if each.parent in by_id]
     rows = [
-        template.record(each.item, ids[each.item.id], parent)
-        for each, parent in zip(added, parents, strict=True)
+        template.record(
+            each.item,
+            ids[each.item.id],
+            by_id.get(each.parent or each.like, records[0]),
+            inherits=each.parent in by_id,
+        )
+        for each in added
     ]
     known = set(picker.names(records[0]).values()) | {"prompt", "key", "instruction_id_list", "kwargs"}
     licences = {

@@ -50,7 +50,9 @@ class RecordTemplate:
             if len(records) > 1 and all(name in each and each[name] == value for each in records)
         }
 
-    def record(self, item: Item, written_id: str | int, parent: Mapping[str, Any]) -> dict[str, Any]:
+    def record(
+        self, item: Item, written_id: str | int, parent: Mapping[str, Any], *, inherits: bool = True
+    ) -> dict[str, Any]:
         """The record of one item.
 
         Parameters
@@ -58,7 +60,9 @@ class RecordTemplate:
         written_id
             Its id in the file.
         parent
-            The record of the original item it came from.
+            The record of the original item it came from, or is written like.
+        inherits
+            Whether it came from that item, so that the licence of its record holds for it.
         """
         named = self._picker.names(parent)
         values: dict[str, Any] = {"id": written_id, "question": item.question, "solution": item.solution}
@@ -77,29 +81,27 @@ class RecordTemplate:
             values["answer"] = _key_like(_at(parent, named["answer"]), item, options, values.get("choices"))
         by_name = {name: values.get(field) for field, name in named.items()}
         by_name |= {name: constraints[name] for name in _INSTRUCTIONS if name in constraints}
-        return {name: self._value(name, value, by_name) for name, value in parent.items()}
+        return {name: self._value(name, value, by_name, inherits) for name, value in parent.items()}
 
-    def _value(self, name: str, of_parent: Any, by_name: Mapping[str, Any]) -> Any:
-        if name in by_name:
-            return by_name[name]
-        below = {
-            path[len(name) + 1 :]: value for path, value in by_name.items() if path.startswith(f"{name}.")
-        }
-        if below and isinstance(of_parent, dict):
-            return {each: self._value_below(each, value, below) for each, value in of_parent.items()}
-        if name in self._shared or is_licence(name):
+    def _value(self, name: str, of_parent: Any, by_name: Mapping[str, Any], inherits: bool) -> Any:
+        if name not in by_name and name in self._shared and not _below(name, by_name):
             return plain_value(of_parent)
-        return None
+        return _nested_value(name, of_parent, by_name, inherits)
 
-    def _value_below(self, name: str, of_parent: Any, by_name: Mapping[str, Any]) -> Any:
-        if name in by_name:
-            return by_name[name]
-        below = {
-            path[len(name) + 1 :]: value for path, value in by_name.items() if path.startswith(f"{name}.")
-        }
-        if below and isinstance(of_parent, dict):
-            return {each: self._value_below(each, value, below) for each, value in of_parent.items()}
-        return plain_value(of_parent) if is_licence(name) else None
+
+def _nested_value(name: str, of_parent: Any, by_name: Mapping[str, Any], inherits: bool) -> Any:
+    """The value of a column: a field of the item, a licence it inherits, an object that holds such, or nothing."""
+    if name in by_name:
+        return by_name[name]
+    below = _below(name, by_name)
+    if below and isinstance(of_parent, dict):
+        return {each: _nested_value(each, value, below, inherits) for each, value in of_parent.items()}
+    return plain_value(of_parent) if inherits and is_licence(name) else None
+
+
+def _below(name: str, by_name: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields that lie in the object of this name, by what they are called in it."""
+    return {path[len(name) + 1 :]: value for path, value in by_name.items() if path.startswith(f"{name}.")}
 
 
 def _at(record: Mapping[str, Any], name: str) -> Any:

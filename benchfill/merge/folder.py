@@ -15,6 +15,8 @@ from typing import Any
 
 from benchfill.calibration.fit import Engine
 from benchfill.errors import BenchfillError, InputError
+from benchfill.graph.item_like import item_like
+from benchfill.item import Item
 from benchfill.logs.extended_items import ExtendedItems, ItemToAdd, extend_items, refuse_other_items
 from benchfill.logs.items import read_items
 from benchfill.logs.responses import read_responses
@@ -93,11 +95,7 @@ def merge_run(
         ):
             selection = choose_items(pool, unreviewed=request.unreviewed)
             source = _source(folder, pool, request, Path(scratch))
-            originals = {item.id for item in pool.items("original")}
-            added = [
-                ItemToAdd(each.item, _original_parent(pool, each.item.id, originals))
-                for each in selection.items
-            ]
+            added = [_to_add(pool, each.item) for each in selection.items]
             extended = extend_items(source.path, added, mapping=source.mapping)
             logs = merged_logs(pool, selection, extended.ids)
             files = {
@@ -187,8 +185,12 @@ def _source(folder: RunFolder, pool: Pool, request: MergeRequest, scratch: Path)
     return source
 
 
-def _original_parent(pool: Pool, item: str, originals: set[str]) -> str:
-    return next((each for each in parents_of(pool, item) if each in originals), "")
+def _to_add(pool: Pool, item: Item) -> ItemToAdd:
+    """An item with the original one that it came from or, written from nothing, that it is written like."""
+    originals = pool.items("original")
+    known = {each.id for each in originals}
+    parent = next((each for each in parents_of(pool, item.id) if each in known), "")
+    return ItemToAdd(item, parent, "" if parent else item_like(originals, item).id)
 
 
 def _item_name(name: str) -> str:
