@@ -14,14 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from benchfill.commands.budget_options import (
-    MaxCalls,
-    MaxCost,
-    MaxTime,
-    MaxTokens,
-    NoAnswerOption,
-    money_flags,
-)
+from benchfill.commands.budget_options import Money, money_flags
 from benchfill.commands.keys import AcceptBadKeys, refuse_bad_keys
 from benchfill.errors import InputError
 
@@ -37,17 +30,14 @@ __all__ = ["answer", "offer_log"]
 OFFERED_ATTEMPTS = 8
 
 
+@money_flags(answers=True)
 def answer(
     items: Annotated[Path, typer.Argument(metavar="ITEMS", help="Items of the benchmark (JSONL).")],
     attempts: Annotated[
         int, typer.Option("--attempts", min=1, max=4096, help="Of every model at every item.")
     ],
     out: Annotated[Path, typer.Option("--out", metavar="LOG", help="Response log to write (CSV).")],
-    max_calls: MaxCalls = None,
-    max_tokens: MaxTokens = None,
-    max_cost: MaxCost = None,
-    max_time: MaxTime = None,
-    no_answer: NoAnswerOption = None,
+    money: Money,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Ask anew what an earlier command asked already.")
     ] = False,
@@ -82,7 +72,7 @@ def answer(
     from benchfill.logs.items import parse_mapping, read_items
     from benchfill.settings import load_settings
 
-    settings = load_settings(**money_flags(max_calls, max_tokens, max_cost, max_time, no_answer))
+    settings = load_settings(**money)
     _check_out(out)
     file = read_items(items, mapping=parse_mapping(map_ or []))
     for note in file.notes:

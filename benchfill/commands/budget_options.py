@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -13,78 +15,97 @@ if TYPE_CHECKING:
     from benchfill.graph.spending import Asked
     from benchfill.settings import Settings
 
-__all__ = [
-    "MaxCalls",
-    "MaxCost",
-    "MaxTime",
-    "MaxTokens",
-    "NoAnswerOption",
-    "expected_totals",
-    "money_flags",
-    "print_forecast",
-]
+__all__ = ["Money", "expected_totals", "money_flags", "print_forecast"]
 
-MaxCalls = Annotated[
-    int | None,
-    typer.Option(
-        "--max-calls",
-        min=0,
-        help="Requests to send at most, in all sessions.",
-        envvar="BENCHFILL_BUDGET__MAX_CALLS",
-    ),
-]
-MaxTokens = Annotated[
-    int | None,
-    typer.Option(
-        "--max-tokens",
-        min=0,
-        help="Tokens to send and receive at most, in all sessions.",
-        envvar="BENCHFILL_BUDGET__MAX_TOKENS",
-    ),
-]
-MaxCost = Annotated[
-    float | None,
-    typer.Option(
-        "--max-cost",
-        min=0.0,
-        help="Cost at most, in all sessions; needs prices and max_tokens of every endpoint.",
-        envvar="BENCHFILL_BUDGET__MAX_COST",
-    ),
-]
-MaxTime = Annotated[
-    str | None,
-    typer.Option(
-        "--max-time",
-        metavar="TIME",
-        help="Of this session: seconds, or 90m, 8h, 2d.",
-        envvar="BENCHFILL_BUDGET__MAX_TIME",
-    ),
-]
-NoAnswerOption = Annotated[
-    Literal["missing", "wrong"] | None,
-    typer.Option(
-        "--no-answer",
-        help="How a finished reply without an answer counts (missing).",
-        envvar="BENCHFILL_ANSWER__NO_ANSWER",
-    ),
-]
+# By the field of the settings: the type and the flag.
+BUDGET_FLAGS = {
+    "max_calls": Annotated[
+        int | None,
+        typer.Option(
+            "--max-calls",
+            min=0,
+            help="Requests to send at most, in all sessions.",
+            envvar="BENCHFILL_BUDGET__MAX_CALLS",
+        ),
+    ],
+    "max_tokens": Annotated[
+        int | None,
+        typer.Option(
+            "--max-tokens",
+            min=0,
+            help="Tokens to send and receive at most, in all sessions.",
+            envvar="BENCHFILL_BUDGET__MAX_TOKENS",
+        ),
+    ],
+    "max_cost": Annotated[
+        float | None,
+        typer.Option(
+            "--max-cost",
+            min=0.0,
+            help="Cost at most, in all sessions; needs prices and max_tokens of every endpoint.",
+            envvar="BENCHFILL_BUDGET__MAX_COST",
+        ),
+    ],
+    "max_time": Annotated[
+        str | None,
+        typer.Option(
+            "--max-time",
+            metavar="TIME",
+            help="Of this session: seconds, or 90m, 8h, 2d.",
+            envvar="BENCHFILL_BUDGET__MAX_TIME",
+        ),
+    ],
+}
+ANSWER_FLAGS = {
+    "no_answer": Annotated[
+        Literal["missing", "wrong"] | None,
+        typer.Option(
+            "--no-answer",
+            help="How a finished reply without an answer counts (missing).",
+            envvar="BENCHFILL_ANSWER__NO_ANSWER",
+        ),
+    ]
+}
+# What a command gets of these flags: sections of the settings; a flag that is not given is left to environment and
+# file.
+Money = dict[str, dict[str, Any]]
 
 
-def money_flags(
-    max_calls: int | None,
-    max_tokens: int | None,
-    max_cost: float | None,
-    max_time: str | None,
-    no_answer: Literal["missing", "wrong"] | None = None,
-) -> dict[str, dict[str, Any]]:
-    """The sections of the settings that these flags give; absent ones are left to environment and file."""
-    budget = {"max_calls": max_calls, "max_tokens": max_tokens, "max_cost": max_cost, "max_time": max_time}
-    sections: dict[str, dict[str, Any]] = {"budget": budget, "answer": {"no_answer": no_answer}}
-    given = {
-        name: {key: value for key, value in section.items() if value is not None}
-        for name, section in sections.items()
-    }
-    return {name: section for name, section in given.items() if section}
+def money_flags(*, answers: bool) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the flags of its budget in the place of its parameter ``money``.
+
+    Parameters
+    ----------
+    answers
+        Whether it also decides how replies without an answer count.
+    """
+    sections = {"budget": BUDGET_FLAGS, **({"answer": ANSWER_FLAGS} if answers else {})}
+
+    def give(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def with_flags(**given: Any) -> None:
+            money: Money = {}
+            for section, flags in sections.items():
+                values = {name: given.pop(name) for name in flags}
+                if any(value is not None for value in values.values()):
+                    money[section] = {name: value for name, value in values.items() if value is not None}
+            command(**given, money=money)
+
+        parameters: list[inspect.Parameter] = []
+        for parameter in inspect.signature(command, eval_str=True).parameters.values():
+            if parameter.name != "money":
+                parameters.append(parameter)
+                continue
+            parameters += [
+                parameter.replace(name=name, annotation=annotation, default=None)
+                for flags in sections.values()
+                for name, annotation in flags.items()
+            ]
+        with_flags.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        with_flags.__annotations__ = {each.name: each.annotation for each in parameters}
+        return with_flags
+
+    return give
 
 
 def print_forecast(asked: Sequence[Asked], settings: Settings, *, as_json: bool) -> None:

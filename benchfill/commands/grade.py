@@ -56,14 +56,16 @@ def grade(
     """
     from benchfill.settings import load_settings
 
-    if (cases is None) == (self_check is None):
-        raise InputError("Nothing to grade.", "Name a file of cases, or --self-check ITEMS.")
+    nothing = InputError("Nothing to grade.", "Name a file of cases, or --self-check ITEMS.")
+    if cases is not None and self_check is not None:
+        raise nothing
     flags = _settings_of(set_ or [])
     settings = load_settings(**({"grading": flags} if flags else {})).grading
     if cases is not None:
         asyncio.run(_grade_cases(cases, settings))
         return
-    assert self_check is not None  # noqa: S101 - for the type checker
+    if self_check is None:
+        raise nothing
     failed, total = asyncio.run(_check_items(self_check, map_, settings))
     typer.echo(f"{total - failed} of {total} keys grade true against themselves.", err=True)
     if failed:

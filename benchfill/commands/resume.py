@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from benchfill.commands.budget_options import MaxCalls, MaxCost, MaxTime, MaxTokens, money_flags
+from benchfill.commands.budget_options import Money, money_flags
 
 __all__ = ["resume"]
 
 
+@money_flags(answers=False)
 def resume(
     run: Annotated[str | None, typer.Argument(help="Name of the run, else the one touched last.")] = None,
-    max_calls: MaxCalls = None,
-    max_tokens: MaxTokens = None,
-    max_cost: MaxCost = None,
-    max_time: MaxTime = None,
+    *,
+    money: Money,
     accept_drift: Annotated[
         bool, typer.Option("--accept-drift", help="Go on although an ability differs from the log.")
     ] = False,
@@ -36,7 +35,7 @@ def resume(
     from benchfill.memory.runs import find_run
     from benchfill.settings import benchfill_home, load_settings
 
-    changes = money_flags(max_calls, max_tokens, max_cost, max_time)
+    changes: dict[str, dict[str, Any]] = dict(money)
     today = load_settings(**changes)
     if "budget" in changes:
         # As they were read: a time is in seconds.

@@ -7,21 +7,14 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from benchfill.commands.budget_options import (
-    MaxCalls,
-    MaxCost,
-    MaxTime,
-    MaxTokens,
-    NoAnswerOption,
-    money_flags,
-    print_forecast,
-)
+from benchfill.commands.budget_options import Money, money_flags, print_forecast
 from benchfill.commands.keys import AcceptBadKeys, refuse_bad_keys
 from benchfill.errors import InputError
 
 __all__ = ["run"]
 
 
+@money_flags(answers=True)
 def run(
     gaps: Annotated[
         int | None, typer.Option("--gaps", help="Fill the N largest gaps (3 when nothing is named).")
@@ -114,11 +107,8 @@ def run(
     allow_http: Annotated[
         bool, typer.Option("--allow-http", help="Let texts and keys go to other machines without encryption.")
     ] = False,
-    max_calls: MaxCalls = None,
-    max_tokens: MaxTokens = None,
-    max_cost: MaxCost = None,
-    max_time: MaxTime = None,
-    no_answer: NoAnswerOption = None,
+    *,
+    money: Money,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Take no replies that other runs paid for from the ledger.")
     ] = False,
@@ -175,7 +165,7 @@ def run(
         **({"search": given} if given else {}),
         **({"allow_http": True} if allow_http else {}),
         **({"fresh": True} if fresh else {}),
-        **money_flags(max_calls, max_tokens, max_cost, max_time, no_answer),
+        **money,
     )
     configured = any(True for _ in settings.endpoints())
     if settings.pool and not world and items is not None and responses is None:

@@ -18,7 +18,7 @@ from benchfill.errors import RunPaused
 from benchfill.graph.attempts import Panel, counted_as
 from benchfill.graph.endpoints import configured_grader, configured_pool, embedded_roles, without_keys
 from benchfill.graph.models import open_clients
-from benchfill.graph.probe import find_faults, refuse_faults
+from benchfill.graph.probe import find_faults, find_tool_modes, refuse_faults
 from benchfill.graph.spending import Asked, budget_of
 from benchfill.graph.stopping import Stopping
 from benchfill.graph.world_process import start_world
@@ -108,7 +108,9 @@ async def make_log(
     """
     stopping = Stopping(lambda: say("stopping: calls in flight may finish"))
     with stopping.listening():
-        rows = await stopping.unless_stopped(_work(request, settings, ledger_path, meter, stopping, on_row))
+        rows = await stopping.unless_stopped(
+            _work(request, settings, ledger_path, meter, stopping, on_row, say)
+        )
     if rows and all(row.outcome == "missing" and row.reason != "no_answer" for row in rows):
         reasons = sorted({row.reason for row in rows})
         raise RunPaused(
@@ -124,6 +126,7 @@ async def _work(
     meter: Meter,
     stopping: Stopping,
     on_row: Callable[[AttemptRow, int], None],
+    say: Callable[[str], None],
 ) -> list[AttemptRow]:
     sandbox = Sandbox()
     try:
@@ -157,6 +160,7 @@ async def _work(
                 try:
                     if settings.pool:
                         refuse_faults(await find_faults(everyone), go_on=request.go_on)
+                        await find_tool_modes(list(graders_opened.values()), say)
                     return await ask_all(panel, request.items, request.attempts, on_row=on_row)
                 finally:
                     await asyncio.gather(*(client.aclose() for client in everyone))
@@ -185,15 +189,19 @@ async def _pool(
 
 def expected_calls(request: LogRequest, settings: Settings) -> list[Asked]:
     """What the whole log takes, whatever of it the ledger has already."""
+    grader = None
     if settings.pool:
-        endpoints, _ = configured_pool(without_keys(settings))
+        keyless = without_keys(settings)
+        endpoints, _ = configured_pool(keyless)
+        grader = configured_grader(keyless)
     else:
         # Nothing is started: only names and the absence of prices matter.
         endpoints = dict(
             embedded_roles("http://127.0.0.1/v1", "embedded", simulated_models(), settings.search).pool
         )
     each = request.attempts * len(request.items)
-    return [Asked("pool", endpoint, each) for _, endpoint in sorted(endpoints.items())]
+    graded = [] if grader is None else [Asked("grader", grader, each * len(endpoints))]
+    return [*graded, *(Asked("pool", endpoint, each) for _, endpoint in sorted(endpoints.items()))]
 
 
 def simulated_models() -> tuple[str, ...]:

@@ -43,4 +43,5 @@ def expected_search(inputs: Inputs, request: GapRequest, settings: Settings) -> 
         pool=[roles.pool[model] for model in sorted(roles.pool)],
         settings=settings.search,
         anchored=not inputs.world,
+        grader=roles.grader,
     )

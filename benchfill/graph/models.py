@@ -36,13 +36,11 @@ class Models:
 
     def everyone(self) -> list[ModelClient]:
         """All clients: rewriter, judge, grader, then the pool by name."""
-        grader = [] if self.grader is None else [self.grader]
-        return [
-            self.rewriter,
-            self.judge,
-            *grader,
-            *(self.respondents[name] for name in sorted(self.respondents)),
-        ]
+        return [*self.structured(), *(self.respondents[name] for name in sorted(self.respondents))]
+
+    def structured(self) -> list[ModelClient]:
+        """Those whose replies are calls of tools: rewriter, judge and grader."""
+        return [self.rewriter, self.judge, *([] if self.grader is None else [self.grader])]
 
     async def close(self) -> None:
         await asyncio.gather(*(client.aclose() for client in self.everyone()))

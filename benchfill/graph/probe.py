@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import urlsplit
 
 from benchfill.endpoint_settings import server_of
@@ -78,7 +78,9 @@ async def check_before_work(pool: Pool, run: RunRow, models: Models, settings: S
             )
     else:
         refuse_faults(faults, go_on=go_on)
-    await find_tool_modes(models, emit)
+    await find_tool_modes(
+        models.structured(), lambda message: emit("stage", name="probe", message=message, fraction=None)
+    )
 
 
 def refuse_faults(faults: Mapping[str, CallFailed], *, go_on: str) -> None:
@@ -173,8 +175,13 @@ async def _ask_all(clients: Sequence[ModelClient]) -> dict[str, CallFailed]:
     return {client.endpoint.name: fault for client, fault in zip(clients, found, strict=True) if fault}
 
 
-async def find_tool_modes(models: Models, emit: Emit) -> None:
-    """Settle how rewriter, judge and grader are asked for structured replies, where the settings leave it open.
+async def find_tool_modes(clients: Sequence[ModelClient], say: Callable[[str], None]) -> None:
+    """Settle how these are asked for structured replies, where the settings leave it open.
+
+    Parameters
+    ----------
+    say
+        Told what was found.
 
     Raises
     ------
@@ -185,8 +192,8 @@ async def find_tool_modes(models: Models, emit: Emit) -> None:
     """
     from benchfill.tools.tool_modes import probe
 
-    for client in (models.rewriter, models.judge, models.grader):
-        if client is None or client.endpoint.tool_mode != "auto":
+    for client in clients:
+        if client.endpoint.tool_mode != "auto":
             continue
         try:
             client.mode = await probe(client)
@@ -194,5 +201,4 @@ async def find_tool_modes(models: Models, emit: Emit) -> None:
             if fault.reason in OF_THE_SETTINGS:
                 raise InputError(f"{fault.message}.", remedy_for(fault.reason), kind=fault.reason) from None
             raise
-        message = f"{client.role} {client.endpoint.model}: structured replies as {client.mode}"
-        emit("stage", name="probe", message=message, fraction=None)
+        say(f"{client.role} {client.endpoint.model}: structured replies as {client.mode}")

@@ -14,15 +14,21 @@ from benchfill.tools.endpoint import Endpoint
 __all__ = ["Asked", "budget_of", "forecast", "search_calls"]
 
 # Without an earlier run to go by: calls of one conversation, and tokens in and out of one call.
-TURNS = {"rewriter": 3, "judge": 3, "pool": 1}
-TOKENS = {"rewriter": (3000.0, 600.0), "judge": (1200.0, 400.0), "pool": (250.0, 700.0)}
+# The grader is asked only where the rules cannot tell: its calls are counted by attempt of the pool.
+TURNS = {"rewriter": 3.0, "judge": 3.0, "grader": 0.1, "pool": 1.0}
+TOKENS = {
+    "rewriter": (3000.0, 600.0),
+    "judge": (1200.0, 400.0),
+    "grader": (800.0, 150.0),
+    "pool": (250.0, 700.0),
+}
 # As the plan of a gap counts on.
 ROUNDS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """So many conversations of a role with a model."""
+    """So many conversations of a role with a model; of a grader so many attempts that it may be asked about."""
 
     role: str
     endpoint: Endpoint
@@ -52,6 +58,7 @@ def search_calls(
     pool: Sequence[Endpoint],
     settings: SearchSettings,
     anchored: bool,
+    grader: Endpoint | None = None,
 ) -> list[Asked]:
     """What a search is expected to ask: two rounds a gap, and the attempts of its plan shared by the pool.
 
@@ -65,11 +72,9 @@ def search_calls(
     written = ROUNDS * settings.candidates * len(attempts)
     each = sum(attempts.values()) / max(len(pool), 1)
     anchors = settings.anchors * settings.anchor_attempts if anchored else 0
-    return [
-        Asked("rewriter", rewriter, written),
-        Asked("judge", judge, written),
-        *(Asked("pool", endpoint, round(each) + anchors) for endpoint in pool),
-    ]
+    asked = [Asked("pool", endpoint, round(each) + anchors) for endpoint in pool]
+    graded = [] if grader is None else [Asked("grader", grader, sum(one.tasks for one in asked))]
+    return [Asked("rewriter", rewriter, written), Asked("judge", judge, written), *graded, *asked]
 
 
 def forecast(asked: Sequence[Asked], usage: Sequence[MeanUsage]) -> list[dict[str, Any]]:
@@ -107,6 +112,12 @@ def _means(asked: Asked, usage: Sequence[MeanUsage]) -> tuple[str, float, float,
     if not known:
         return "assumed", TURNS[asked.role], *TOKENS[asked.role]
     calls = sum(mean.calls for mean in known)
-    turns = 1.0 if asked.role == "pool" else calls / sum(mean.tasks for mean in known)
+    if asked.role == "pool":
+        turns = 1.0
+    elif asked.role == "grader":
+        attempts = sum(mean.calls for mean in usage if mean.role == "pool")
+        turns = sum(mean.calls for mean in of_role) / attempts if attempts else TURNS["grader"]
+    else:
+        turns = calls / sum(mean.tasks for mean in known)
     tokens_in = sum(mean.calls * mean.input_tokens for mean in known) / calls
     return basis, turns, tokens_in, sum(mean.calls * mean.output_tokens for mean in known) / calls

@@ -154,7 +154,7 @@ async def _again(
     models = open_models(roles, ledger=SealedLedger(kept, ledger, run.id), run=run.id, meter=Meter())
     try:
         if not run.world:
-            await find_tool_modes(models, emit)
+            await find_tool_modes(models.structured(), lambda message: None)
         if pool.scale() is None:
             await fit_scale(pool, run, emit)
         if not pool.gaps():

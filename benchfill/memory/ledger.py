@@ -287,12 +287,12 @@ CHARGED = """
         SELECT charged_tokens, charged_cost, input_tokens, output_tokens, price FROM failures WHERE run = :run
     )
 """
-# The turns of a conversation have one tag but for the number at its end.
+# The turns of a conversation have one tag but for the number at its end; a probe is no work of its role.
 MEAN_USAGE = """
     SELECT role, model, count(*), count(DISTINCT run || ' ' || rtrim(tag, '0123456789')),
            avg(input_tokens), avg(output_tokens)
     FROM calls
-    WHERE input_tokens IS NOT NULL AND output_tokens IS NOT NULL
+    WHERE input_tokens IS NOT NULL AND output_tokens IS NOT NULL AND tag NOT LIKE 'probe/%'
     GROUP BY role, model
     ORDER BY role, model
 """

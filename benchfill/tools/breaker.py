@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from benchfill.errors import CallFailed, EndpointDown, RetryableCall
 
-__all__ = ["Breaker"]
+__all__ = ["SERVER_FAULTS", "Breaker"]
 
 # Failures that say something of the endpoint and not of the one call.
 ENDPOINT_FAULTS = frozenset(
@@ -23,6 +24,8 @@ ENDPOINT_FAULTS = frozenset(
         "error_in_200",
     }
 )
+# Those of them that say something of the server, and so of all its models.
+SERVER_FAULTS = frozenset({"unreachable", "connection"})
 # Reasons for which no call will succeed in this session. Without tools the other tool modes may still work.
 FOR_GOOD = frozenset({"bad_key", "no_credit", "unknown_model", "not_found"})
 # While the one trial is out, the others look again after this many seconds.
@@ -31,7 +34,7 @@ GLANCE = 0.25
 
 @dataclass(eq=False)
 class Breaker:
-    """The breaker of one endpoint.
+    """The breaker of one endpoint, or of a server for all its models.
 
     Parameters
     ----------
@@ -42,6 +45,8 @@ class Breaker:
         Seconds without any call after it opened, doubled each time the trial fails, up to the longest.
     patience
         Seconds of an outage after which calls no longer wait for its end.
+    faults, final
+        Reasons of failures that count, and those after which no call goes out any more.
     clock
         Seconds.
     """
@@ -50,6 +55,8 @@ class Breaker:
     cool_down: float = 5.0
     longest: float = 60.0
     patience: float = 120.0
+    faults: frozenset[str] = ENDPOINT_FAULTS
+    final: frozenset[str] = FOR_GOOD
     clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
@@ -101,6 +108,28 @@ class Breaker:
         rests = f"{name}: left alone after failures ({self._reason})"
         raise RetryableCall(rests, "circuit_open", after)
 
+    @contextlib.contextmanager
+    def passing(self, name: str, *, first: bool) -> Iterator[Callable[[CallFailed | None], None]]:
+        """Admit a call for as long as it takes; gives what it is reported by, and takes it back where it is not.
+
+        Raises
+        ------
+        RetryableCall, EndpointDown
+            As :meth:`admit`.
+        """
+        trial, ended = self.admit(name), False
+
+        def report(fault: CallFailed | None) -> None:
+            nonlocal ended
+            ended = True
+            self.report(fault, first=first, trial=trial)
+
+        try:
+            yield report
+        finally:
+            if not ended:
+                self.withdraw(trial=trial)
+
     def report(self, fault: CallFailed | None, *, first: bool, trial: bool) -> None:
         """Take in how an admitted call ended.
 
@@ -113,9 +142,9 @@ class Breaker:
         trial
             What :meth:`admit` returned for it.
         """
-        if isinstance(fault, EndpointDown) and fault.reason in FOR_GOOD:
+        if isinstance(fault, EndpointDown) and fault.reason in self.final:
             self._ended = fault
-        elif fault is None or fault.reason not in ENDPOINT_FAULTS:
+        elif fault is None or fault.reason not in self.faults:
             self._in_a_row, self._until, self._trial = 0, None, False
         elif self._until is not None:
             # Failures of calls that were out before it opened are no news.

@@ -100,11 +100,6 @@ class Budget:
         self._settled = asyncio.Event()
         self._refusal: BudgetSpent | None = None
 
-    @property
-    def in_flight(self) -> int:
-        """Calls that went out and are not settled."""
-        return len(self._open)
-
     async def reserve(self, endpoint: Endpoint, request_bytes: int) -> Reservation:
         """Set aside what a call may take, waiting for calls in flight where that may help.
 

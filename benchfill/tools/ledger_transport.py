@@ -8,6 +8,7 @@ that were in flight, and raw bodies keep what parsers drop.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import json
 import time
@@ -167,20 +168,22 @@ class LedgerTransport(httpx2.AsyncBaseTransport):
     async def _ask(self, request: httpx2.Request, body: bytes, exchange: Exchange) -> StoredReply:
         """Send what was meant, as the server wants it, unless the endpoint rests."""
         sent = self._adjustments.apply(body)
-        first, trial, ended = exchange.tries == 1, self._breaker.admit(self._endpoint.name), False
-        try:
-            stored = await self._pass(self._outgoing(request, body, sent), sent, exchange)
-            self._breaker.report(None, first=first, trial=trial)
-            ended = True
-        except CallFailed as fault:
-            self._breaker.report(fault, first=first, trial=trial)
-            ended = True
-            if isinstance(fault, PartRefused):
-                self._learn(fault, body, sent)
-            raise
-        finally:
-            if not ended:
-                self._breaker.withdraw(trial=trial)
+        with contextlib.ExitStack() as passed:
+            first = exchange.tries == 1
+            reports = [
+                passed.enter_context(breaker.passing(self._endpoint.name, first=first))
+                for breaker in (self._limit.breaker, self._breaker)
+            ]
+            try:
+                stored = await self._pass(self._outgoing(request, body, sent), sent, exchange)
+            except CallFailed as fault:
+                for report in reports:
+                    report(fault)
+                if isinstance(fault, PartRefused):
+                    self._learn(fault, body, sent)
+                raise
+            for report in reports:
+                report(None)
         return stored
 
     async def _pass(self, request: httpx2.Request, body: bytes, exchange: Exchange) -> StoredReply:

@@ -1,4 +1,4 @@
-"""How hard a server may be asked: calls in flight, requests and tokens a minute, for all its models together."""
+"""How hard a server may be asked, for all its models together: calls in flight, requests and tokens a minute, rest."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
+
+from benchfill.tools.breaker import SERVER_FAULTS, Breaker
 
 __all__ = ["Passage", "ServerLimit"]
 
@@ -41,6 +43,11 @@ class ServerLimit(asyncio.Semaphore):
         None is without limit. A single request larger than the tokens of a minute passes when no other did for one.
     clock
         Seconds.
+
+    Attributes
+    ----------
+    breaker
+        Opens when no connection to the server is had, whichever model it was for: the others need not find out.
     """
 
     def __init__(
@@ -53,6 +60,7 @@ class ServerLimit(asyncio.Semaphore):
     ) -> None:
         super().__init__(concurrency)
         self.on_the_wire = 0
+        self.breaker = Breaker(faults=SERVER_FAULTS, final=frozenset())
         self._requests, self._tokens = requests_per_minute, tokens_per_minute
         self._clock = clock
         self._passed: deque[Passage] = deque()

@@ -79,15 +79,6 @@ class Sandbox:
             job.abandon()
             raise
 
-    def call_sync(self, task: Task, *args: Any, seconds: float = 5.0) -> Any:
-        """Run ``task(*args)`` in a child and wait for it; as :meth:`call`, from any thread."""
-        job = self._pool.submit(task, args, seconds)
-        try:
-            return job.future.result()
-        except KeyboardInterrupt:
-            job.abandon()
-            raise
-
     def close(self) -> None:
         """End all children; tasks still waiting raise SandboxError."""
         self._finalizer()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable, Iterator
 from importlib.resources import files
@@ -83,6 +84,11 @@ def test_an_edited_benchmark_asks_what_is_new_and_another_one_everything(
     assert totals(edited) == (ATTEMPTS * len(POOL), ALL - ATTEMPTS * len(POOL))
     # A corrected key grades the kept replies anew.
     assert read_responses(tmp_path / "log.csv").log.correct.tolist() == [[2, 2, 2, 0]] * len(POOL)
+    kept = (tmp_path / "items.jsonl").read_text().splitlines(keepends=True)[1:]
+    (tmp_path / "items.jsonl").write_text("".join(kept))
+    assert totals(benchfill(*command("--json"))) == (0, ALL - ATTEMPTS * len(POOL))
+    # A removed item is not counted any more.
+    assert read_responses(tmp_path / "log.csv").log.items == ("i1", "i2", "i3")
     write_items(tmp_path / "other.jsonl")
     other = benchfill(*command("--json", items="other.jsonl"))
     assert totals(other) == (ALL, 0)
@@ -138,10 +144,48 @@ def test_failed_calls_are_missing_and_only_they_are_asked_again(
     assert said.code == 0
     assert f"{ATTEMPTS * len(POOL)} are missing, run the same command again to ask those" in said.err
     assert "odd 2" in said.out
+    # Without a score they are no attempts, least of all wrong ones.
+    log = read_responses(tmp_path / "log.csv").log
+    assert log.attempts.tolist() == [[2, 2, 2, 0]] * len(POOL)
+    assert log.correct.tolist() == [[2, 0, 2, 0]] * len(POOL)
     server.reply = lambda body: "\\boxed{43}"
     before = len(server.asked)
     assert totals(benchfill(*command("--json"))) == (ATTEMPTS * len(POOL), ALL - ATTEMPTS * len(POOL))
     assert len(server.asked) == before + ATTEMPTS * len(POOL)
+    log = read_responses(tmp_path / "log.csv").log
+    assert log.attempts.tolist() == [[2, 2, 2, 2]] * len(POOL)
+    assert log.correct.tolist() == [[2, 0, 2, 2]] * len(POOL)
+
+
+def test_another_way_of_grading_grades_the_kept_replies_without_a_call(
+    benchfill: Callable[..., Said], server: PoolServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_items(tmp_path / "items.jsonl", **{f"i{n}": {"answer": "0.5"} for n in range(2)})
+    server.reply = lambda body: "\\boxed{50\\%}"
+    right = []
+    for value in ("false", "true"):
+        monkeypatch.setenv("BENCHFILL_GRADING__PERCENT_AS_FRACTION", value)
+        assert benchfill(*command()).code == 0
+        right.append(read_responses(tmp_path / "log.csv").log.correct.tolist())
+    assert right == [[[0, 0, 0, 0]] * len(POOL), [[2, 2, 0, 0]] * len(POOL)]
+    assert len(server.asked) == ALL
+
+
+def test_a_grader_without_a_tool_mode_is_found_before_the_pool_is_asked(
+    benchfill: Callable[..., Said], server: PoolServer, tmp_path: Path
+) -> None:
+    settings = tmp_path / "benchfill.toml"
+    grader = f'[grader]\nbase_url = "http://127.0.0.1:{server.port}/v1"\nmodel = "m5"\n'
+    settings.write_text(grader + settings.read_text(), encoding="utf-8")
+    said = benchfill(*command())
+    assert said.code == 2
+    assert "grader" in said.err
+    assert {body["model"] for body in server.asked} == {"m5"}
+    expected = json.loads(benchfill(*command("--dry-run", "--json")).out)["expected"]
+    assert [(row["role"], row["calls"]) for row in expected] == [
+        ("grader", round(0.1 * ALL)),
+        *[("pool", ITEMS * ATTEMPTS)] * len(POOL),
+    ]
 
 
 def test_a_pool_that_never_answers_writes_no_log(
@@ -186,6 +230,27 @@ def test_a_search_without_a_log_offers_to_make_it_and_asks_nothing_unasked(
     assert f"The pool can make one: {ITEMS * 8 * len(POOL)} calls, about" in said.err
     assert "benchfill answer items.jsonl --attempts 8 --out items-responses.csv; then --responses" in said.err
     assert server.asked == []
+
+
+@pytest.mark.parametrize("yes", [True, False])
+def test_somebody_who_is_there_is_asked_whether_to_make_it(
+    benchfill: Callable[..., Said],
+    server: PoolServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    yes: bool,
+) -> None:
+    keyboard = io.StringIO("y\n" if yes else "n\n")
+    monkeypatch.setattr(keyboard, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stdin", keyboard)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    said = benchfill("run", "--items", "items.jsonl")
+    # With its log the run goes on, and finds that nobody is there to rewrite.
+    assert said.code == 2
+    assert f"The pool can make one: {ITEMS * 8 * len(POOL)} calls" in said.err
+    assert (tmp_path / "items-responses.csv").exists() is yes
+    assert len(server.asked) == (ITEMS * 8 * len(POOL) if yes else 0)
+    assert ("benchfill.toml has no [rewriter]" in said.err) is yes
 
 
 def test_a_file_of_somebody_elses_is_not_written_over(

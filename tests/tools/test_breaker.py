@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from benchfill.errors import CallFailed, EndpointDown, RetryableCall
+from benchfill.memory.ledger import Ledger
 from benchfill.tools.breaker import Breaker
+from benchfill.tools.client import Endpoint, ModelClient
+from benchfill.tools.limits import ServerLimit
+from benchfill.tools.meter import Meter
+from tests.tools.fake_endpoint import Request, Response, completion, serving
 
 FAILED = RetryableCall("e: HTTP 500", "server_error")
 
@@ -123,3 +128,42 @@ def test_a_refused_key_is_final_and_missing_tools_are_not(reason: str, ends: boo
             breaker.admit("e")
     else:
         assert breaker.admit("e") is False
+
+
+@pytest.mark.parametrize(
+    ("broken", "other"),
+    [
+        # No connection: that is the server, and the other model of it need not find out by itself.
+        (Response(reset=True), ["circuit_open"]),
+        # A server that replies, were it to refuse, is there for the other model.
+        (Response({"error": {"message": "oops"}}, 500), []),
+        (Response({"error": {"message": "no such key"}}, 401), []),
+    ],
+)
+async def test_a_server_without_connection_rests_for_all_its_models(
+    broken: Response, other: list[str], ledger: Ledger
+) -> None:
+    waits: list[str] = []
+    meter = Meter(on_wait=lambda endpoint, seconds, reason: waits.append(reason))
+
+    def by_model(request: Request) -> Response:
+        return broken if request.body["model"] == "bad" else Response(completion("42"))
+
+    async with serving(by_model) as fake:
+        limit = ServerLimit(4)
+        limit.breaker.cool_down = 0.05
+        bad, good = (
+            ModelClient(
+                Endpoint(name, fake.url, name, tries=1 if name == "bad" else 8),
+                ledger=ledger, role="pool", run="r", limit=limit, meter=meter,
+            )
+            for name in ("bad", "good")
+        )  # fmt: skip
+        for number in range(5):
+            with pytest.raises(CallFailed):
+                await bad.ask([{"role": "user", "content": "?"}], seed=1, tag=f"t{number}")
+        assert waits == []
+        assert (await good.ask([{"role": "user", "content": "?"}], seed=1, tag="t")).content == "42"
+        await bad.aclose()
+        await good.aclose()
+    assert waits == other

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,8 @@ from benchfill.tools.limits import ServerLimit
 from benchfill.tools.meter import Meter
 from tests.tools.fake_endpoint import FakeEndpoint, Response, completion, serving, tool_call
 
+pytestmark = pytest.mark.usefixtures("short_waits")
+
 SECRET = "sk-very-secret-0123456789"  # noqa: S105
 ASK: list[Message] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "7 x 6? 多少"}]
 
@@ -31,17 +32,6 @@ class SubmitAnswer(BaseModel):
     """Hand in the answer."""
 
     answer: str = Field(description="the bare answer")
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    with Ledger(tmp_path / "ledger.db") as opened:
-        yield opened
-
-
-@pytest.fixture(autouse=True)
-def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_module, "FIRST_WAIT", 0.002)
 
 
 def client(fake: FakeEndpoint, ledger: Ledger, meter: Meter | None = None, **endpoint: Any) -> ModelClient:

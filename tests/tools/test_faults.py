@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ import pytest
 
 from benchfill.errors import CallFailed, InputError
 from benchfill.memory.ledger import Ledger
-from benchfill.tools import client as client_module
 from benchfill.tools.client import Endpoint, ModelClient, Reply
 from benchfill.tools.limits import ServerLimit
 from benchfill.tools.meter import Meter
@@ -20,6 +18,8 @@ from benchfill.worlds.faults import KINDS, FaultPlan
 from benchfill.worlds.settings import SimulatedSettings
 from tests.worlds.chats import sample
 from tests.worlds.in_process import endpoint
+
+pytestmark = pytest.mark.usefixtures("short_waits")
 
 # What a call is over with when the fault stays, and how often it was tried. The rest of the tries are the client's.
 TRIES = 4
@@ -42,17 +42,6 @@ KNOWN = {*ENDS.values(), "reply", "no_message", "truncated", "context_length_exc
          "invalid_request_error", "tools_unsupported"}  # fmt: skip
 ONCE = {"sign_in"}
 SLOW = {"hang", "drip"}
-
-
-@pytest.fixture(autouse=True)
-def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_module, "FIRST_WAIT", 0.002)
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    with Ledger(tmp_path / "ledger.db") as opened:
-        yield opened
 
 
 def client_of(url: str, ledger: Ledger, meter: Meter | None = None, **options: Any) -> ModelClient:

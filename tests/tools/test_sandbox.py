@@ -8,8 +8,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,14 +26,19 @@ def sandbox() -> Iterator[Sandbox]:
         yield made
 
 
+def call(sandbox: Sandbox, task: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """What a task returns, in a loop of its own."""
+    return asyncio.run(sandbox.call(task, *args, **options))
+
+
 def test_results_come_back_and_children_are_reused(sandbox: Sandbox) -> None:
-    assert [sandbox.call_sync(tasks.add, i, 1) for i in range(20)] == list(range(1, 21))
-    assert len({sandbox.call_sync(tasks.pid) for _ in range(20)}) <= 2
-    assert sandbox.call_sync(tasks.nested, 3) == tasks.nested(3)
+    assert [call(sandbox, tasks.add, i, 1) for i in range(20)] == list(range(1, 21))
+    assert len({call(sandbox, tasks.pid) for _ in range(20)}) <= 2
+    assert call(sandbox, tasks.nested, 3) == tasks.nested(3)
 
 
 def test_prints_of_a_task_do_not_reach_the_frames(sandbox: Sandbox) -> None:
-    assert sandbox.call_sync(tasks.talk) == "quiet"
+    assert call(sandbox, tasks.talk) == "quiet"
 
 
 @pytest.mark.parametrize(
@@ -50,26 +56,26 @@ def test_every_limit_has_its_reason_and_the_next_task_works(
     sandbox: Sandbox, task: object, reason: str
 ) -> None:
     with pytest.raises(SandboxError) as caught:
-        sandbox.call_sync(task, seconds=0.5)  # type: ignore[arg-type]
+        call(sandbox, task, seconds=0.5)  # type: ignore[arg-type]
     assert caught.value.reason == reason
-    assert sandbox.call_sync(tasks.add, 2, 2) == 4
+    assert call(sandbox, tasks.add, 2, 2) == 4
 
 
 def test_the_message_of_a_task_is_kept(sandbox: Sandbox) -> None:
     with pytest.raises(SandboxError, match="ValueError: no such thing"):
-        sandbox.call_sync(tasks.fail)
+        call(sandbox, tasks.fail)
 
 
 def test_a_waiting_task_is_ended_by_the_wall_clock(sandbox: Sandbox) -> None:
     started = time.monotonic()
     with pytest.raises(SandboxError) as caught:
-        sandbox.call_sync(tasks.wait, 60.0, seconds=0.2)
+        call(sandbox, tasks.wait, 60.0, seconds=0.2)
     assert caught.value.reason == "timeout"
     assert time.monotonic() - started < 5
 
 
 def test_a_child_killed_from_outside_loses_nothing(sandbox: Sandbox, tmp_path: Path) -> None:
-    assert sandbox.call_sync(tasks.die_once, str(tmp_path / "marker")) == "survived"
+    assert call(sandbox, tasks.die_once, str(tmp_path / "marker")) == "survived"
 
 
 async def test_tasks_in_flight_beside_a_killed_one_finish_and_the_loop_stays_free(sandbox: Sandbox) -> None:
@@ -106,8 +112,7 @@ async def test_a_cancelled_call_frees_its_child(sandbox: Sandbox) -> None:
 def test_threads_may_call_at_once(sandbox: Sandbox) -> None:
     results: list[int] = []
     threads = [
-        threading.Thread(target=lambda i=i: results.append(sandbox.call_sync(tasks.add, i, 0)))
-        for i in range(8)
+        threading.Thread(target=lambda i=i: results.append(call(sandbox, tasks.add, i, 0))) for i in range(8)
     ]
     for thread in threads:
         thread.start()
@@ -117,33 +122,33 @@ def test_threads_may_call_at_once(sandbox: Sandbox) -> None:
 
 
 def test_the_interrupt_of_a_terminal_does_not_reach_children(sandbox: Sandbox) -> None:
-    assert sandbox.call_sync(tasks.interrupt_handler)
+    assert call(sandbox, tasks.interrupt_handler)
     if hasattr(os, "getpgid"):
-        assert os.getpgid(sandbox.call_sync(tasks.pid)) != os.getpgid(0)
+        assert os.getpgid(call(sandbox, tasks.pid)) != os.getpgid(0)
 
 
 def test_local_functions_are_refused(sandbox: Sandbox) -> None:
     with pytest.raises(ValueError, match="top-level"):
-        sandbox.call_sync(lambda: 1)
+        call(sandbox, lambda: 1)
 
 
 def test_a_closed_sandbox_says_so() -> None:
     closed = Sandbox(workers=1)
-    closed.call_sync(tasks.add, 1, 1)
+    call(closed, tasks.add, 1, 1)
     closed.close()
     closed.close()
     with pytest.raises(SandboxError, match="closed"):
-        closed.call_sync(tasks.add, 1, 1)
+        call(closed, tasks.add, 1, 1)
 
 
 SCRIPT = """
-import os, signal, sys
+import asyncio, os, signal, sys
 from benchfill.tools.sandbox import Sandbox
 from tests.tools import sandbox_tasks as tasks
 
 print("main runs", flush=True)
 sandbox = Sandbox(workers=1)
-print(sandbox.call_sync(tasks.pid), flush=True)
+print(asyncio.run(sandbox.call(tasks.pid)), flush=True)
 if sys.argv[1] == "die":
     os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,21 +17,12 @@ from benchfill.tools.respondent import Attempt, ask_respondent
 from tests.tools.fake_endpoint import FakeEndpoint, Request, Response, completion, serving
 from tests.tools.scripted import TextGrader
 
+pytestmark = pytest.mark.usefixtures("short_waits")
+
 ITEM = Item("i", "What is 6 x 7?", "42", answer_type="numeric")
 ASK = [{"role": "user", "content": ITEM.question}]
 SLOW_DOWN = Response({"error": {"message": "slow down"}}, 429)
 GOOD = Response(completion("42"))
-
-
-@pytest.fixture(autouse=True)
-def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_module, "FIRST_WAIT", 0.002)
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    with Ledger(tmp_path / "ledger.db") as opened:
-        yield opened
 
 
 def client(fake: FakeEndpoint, ledger: Ledger, meter: Meter | None = None, **options: Any) -> ModelClient:
