@@ -13,18 +13,18 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from benchfill.calibration.acceptance import SURPRISE, left_out
 from benchfill.calibration.online import (
     CandidatePrior,
     ItemPosterior,
     attempts_needed,
     item_posterior,
 )
+from benchfill.calibration.rewriter_record import RewriterRecord
 from benchfill.calibration.scale import Scale
 
 __all__ = ["Confirmation", "confirm", "confirmation_attempts", "further_attempts"]
 
-# Standard deviations of the fresh estimate that a candidate on target may lie off, beyond the tolerance.
-SURPRISE = 2.0
 # Chance of lying within the tolerance, all attempts pooled, below which further attempts are better spent elsewhere.
 WORTH_ASKING_ON = 0.5
 # Fresh attempts at most, in units of those planned.
@@ -43,8 +43,9 @@ class Confirmation:
         likelihood; ``unsettled``: neither yet.
     fresh
         Posterior under a flat prior of the fresh attempts alone: the place and the interval that are reported.
+        When confirmed, the interval is that of items which were (`acceptance`).
     pooled
-        Posterior of all attempts under the candidate's prior.
+        Posterior of all attempts under the candidate's prior, and by how near this rewriter has ever come.
     expected_deviation
         Of the pooled posterior from the target (z).
     """
@@ -101,7 +102,8 @@ def confirm(
     tolerance: float,
     fresh: tuple[ArrayLike, ArrayLike],
     everything: tuple[ArrayLike, ArrayLike],
-    prior: CandidatePrior | None,
+    prior: CandidatePrior,
+    record: RewriterRecord,
     guessing: float = 0.0,
 ) -> Confirmation:
     """Judge a chosen candidate by its fresh attempts.
@@ -116,9 +118,12 @@ def confirm(
         (right answers, attempts), each (M,): of the fresh attempts, and of all.
     prior
         The candidate's, for the pooled posterior.
+    record
+        The rewriter's, for the same: one that keeps a distance from all its targets has not hit this one.
     """
     alone = item_posterior(theta_draws, *fresh, scale, guessing=guessing)
     pooled = item_posterior(theta_draws, *everything, scale, prior=prior, guessing=guessing)
+    pooled = record.kept(tolerance).seen(pooled, prior, target)
     deviation = pooled.expected_deviation(target)
     verdict: Literal["confirmed", "refused", "unsettled"] = "confirmed"
     if abs(alone.mean - target) > SURPRISE * alone.sd + tolerance:
@@ -126,4 +131,8 @@ def confirm(
     elif deviation > tolerance:
         likely = pooled.chance_within(target, tolerance) >= WORTH_ASKING_ON
         verdict = "unsettled" if likely else "refused"
+    else:
+        right, asked = (np.asarray(everything[place]) - np.asarray(fresh[place]) for place in (0, 1))
+        before = item_posterior(theta_draws, right, asked, scale, prior=prior, guessing=guessing)
+        alone = replace(alone, tail=left_out(before, alone.sd, target=target, tolerance=tolerance))
     return Confirmation(verdict, alone, pooled, deviation)

@@ -93,10 +93,14 @@ class ItemPosterior:
         Ascending grid, not evenly spaced.
     weight : (G,)
         Probability of the cell around each point (cells meet half-way); sums to 1.
+    tail
+        Probability that the 90 % interval leaves out on either side: 0.05, unless the item was accepted by a rule
+        that cuts surprises off (see `acceptance`).
     """
 
     z: Floats
     weight: Floats
+    tail: float = 0.05
 
     @cached_property
     def mean(self) -> float:
@@ -111,12 +115,12 @@ class ItemPosterior:
     @cached_property
     def lo90(self) -> float:
         """Lower end of the central 90 % interval of z."""
-        return self.quantile(0.05)
+        return self.quantile(self.tail)
 
     @cached_property
     def hi90(self) -> float:
         """Upper end of the central 90 % interval of z."""
-        return self.quantile(0.95)
+        return self.quantile(1.0 - self.tail)
 
     @cached_property
     def _edges(self) -> Floats:

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import stdtrit
 
-from benchfill.calibration.online import CandidatePrior
+from benchfill.calibration.online import CandidatePrior, ItemPosterior
 
-__all__ = ["Hit", "RewriterRecord", "choose_parents"]
+__all__ = ["Hit", "KeptDistance", "RewriterRecord", "choose_parents"]
 
 Floats = NDArray[np.float64]
 
@@ -40,6 +40,12 @@ WELL_MEASURED = 0.7
 ENOUGH = 4
 # A scale of zero would forbid all surprise.
 LEAST_SCALE = 0.004
+# Distances from the target, in tolerances, that a rewriter may never go below, and how likely it is beforehand that
+# there is one; each is as likely as the others.
+DISTANCES = (1.0, 1.5, 2.0, 3.0, 4.0)
+KEEPS_ONE = 0.1
+# Places (z, from the target) at which chances are summed: beyond, nothing is near.
+FURTHEST, PLACES = 0.6, 601
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,31 @@ class Hit:
     parent: float
     landed: float
     error: float
+
+
+@dataclass(frozen=True, slots=True)
+class KeptDistance:
+    """How likely it is that a rewriter never lands within some distance of its targets.
+
+    Parameters
+    ----------
+    distances
+        In z.
+    chances
+        One a distance; the rest of 1 is for none.
+    """
+
+    distances: tuple[float, ...]
+    chances: tuple[float, ...]
+
+    def seen(self, posterior: ItemPosterior, prior: CandidatePrior, target: float) -> ItemPosterior:
+        """An item's posterior under ``prior``, in the light of this."""
+        off = np.abs(posterior.z - target)
+        factor = np.full(off.size, 1.0 - sum(self.chances))
+        for distance, chance in zip(self.distances, self.chances, strict=True):
+            factor += chance * (off > distance) / (1.0 - prior.chance_within(target, distance))
+        weight = posterior.weight * factor
+        return ItemPosterior(posterior.z, weight / weight.sum())
 
 
 @dataclass(frozen=True)
@@ -135,6 +166,36 @@ class RewriterRecord:
         learned = math.sqrt(near**2 + growth**2 * (way**2 + parent_sd**2))
         scale = max(LEAST_SCALE, learned, self._observed(abs(way)), abs(pull) * parent_sd)
         return CandidatePrior(target + bias + pull * way, scale, DF)
+
+    def kept(self, tolerance: float) -> KeptDistance:
+        """What the hits say of distances that it never goes below.
+
+        Parameters
+        ----------
+        tolerance
+            Deviation (z) that is wanted; the distances are multiples of it.
+        """
+        distances = np.array(DISTANCES) * tolerance
+        if not self.hits:
+            return KeptDistance(tuple(distances.tolist()), (0.0,) * len(DISTANCES))
+        way, landed, error = self._columns()
+        bias, pull, near, growth = self._mode
+        off = np.linspace(-FURTHEST, FURTHEST, PLACES)
+        scale = np.sqrt(near**2 + (growth * way) ** 2)[:, None]
+        step = (off - (bias + pull * way)[:, None]) / scale
+        expected = -(DF + 1) / 2 * np.log1p(step * step / DF)
+        measured = expected - ((off - landed[:, None]) / error[:, None]) ** 2 / 2
+        within = (np.abs(off)[:, None] <= distances).astype(np.float64)
+
+        def chance(log_density: Floats) -> Floats:
+            density = np.exp(log_density - log_density.max(axis=1, keepdims=True))
+            share = density @ within / density.sum(axis=1, keepdims=True)
+            return np.asarray(np.minimum(share, 1.0 - 1e-9))
+
+        told = np.sum(np.log1p(-chance(measured)) - np.log1p(-chance(expected)), axis=0)
+        weight = KEEPS_ONE / len(DISTANCES) * np.exp(np.minimum(told, 700.0))
+        weight /= weight.sum() + 1.0 - KEEPS_ONE
+        return KeptDistance(tuple(distances.tolist()), tuple(weight.tolist()))
 
     def promise(self, target: float, tolerance: float, parent: float, parent_sd: float = 0.0) -> float:
         """Chance that an item written from this parent lies within the tolerance of the target."""

@@ -208,6 +208,7 @@ class _Search:
         self.all: dict[str, Measured] = {}
         self.views: dict[str, CandidateView] = {}
         self.refused: list[str] = []
+        self.record = RewriterRecord(())
         self.fresh = 0
         self.number = 0
 
@@ -215,7 +216,7 @@ class _Search:
         """One round of candidates; None when another is wanted."""
         self.number = number
         rules, gap = self.rules, self.gap
-        record = RewriterRecord(tuple(self.history.hits), rules.prior_scale)
+        record = self.record = RewriterRecord(tuple(self.history.hits), rules.prior_scale)
         places = [(name, z, 0.0, True) for name, z in self.history.originals.items()]
         places += [(name, z, sd, False) for name, (z, sd) in self.history.children.items()]
         parents = choose_parents(record, places, gap.target, gap.tolerance, rules.candidates)
@@ -313,6 +314,7 @@ class _Search:
                 fresh=(correct, answered),
                 everything=(each.correct, each.answered),
                 prior=each.prior,
+                record=self.record,
                 guessing=each.guessing,
             )
             self.fresh += int(known.sum())

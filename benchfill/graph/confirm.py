@@ -12,7 +12,14 @@ from benchfill.calibration.confirmation import (
     further_attempts,
 )
 from benchfill.calibration.confirmation import confirm as judge_by_fresh
-from benchfill.graph.measuring import count, estimate_of, item_of, prior_of, still_answered
+from benchfill.graph.measuring import (
+    count,
+    estimate_of,
+    item_of,
+    prior_of,
+    record_before,
+    still_answered,
+)
 from benchfill.graph.plan import aim_of
 from benchfill.graph.search import Search
 from benchfill.graph.state import NOT_CONFIRMING, SearchState
@@ -32,7 +39,14 @@ def confirm(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
         _say(search, gap, candidate, "asking", attempts=planned * len(search.models))
         return {"plan": {candidate.id: stop + planned}}
     found = _look(
-        search, gap, candidate, first=first, stop=stop, planned=planned, tolerance=state["taken_at"]
+        search,
+        gap,
+        candidate,
+        first=first,
+        stop=stop,
+        planned=planned,
+        tolerance=state["taken_at"],
+        round=state["round"],
     )
     if found.verdict == "unsettled":
         return {"plan": {candidate.id: stop + further_attempts(planned)}}
@@ -67,6 +81,7 @@ def _look(
     stop: int,
     planned: int,
     tolerance: float,
+    round: int,
 ) -> Confirmation:
     item = item_of(search, candidate)
     rows = search.pool.attempts(item.id, below=stop)
@@ -78,6 +93,7 @@ def _look(
         fresh=count(search, [row for row in rows if row.attempt >= first]),
         everything=count(search, rows),
         prior=prior_of(search, candidate),
+        record=record_before(search, gap.gap, round),
         guessing=item.guessing,
     )
     aim = aim_of(gap, scale=search.scale, theta=search.theta, settings=search.settings)

@@ -10,11 +10,13 @@ from scipy.special import expit
 
 from benchfill.calibration.confirmation import confirm, confirmation_attempts, further_attempts
 from benchfill.calibration.online import CandidatePrior
+from benchfill.calibration.rewriter_record import RewriterRecord
 from benchfill.calibration.scale import Scale
 
 SCALE = Scale("s", -3.0, 3.0)
 THETA = np.linspace(-2.0, 2.0, 12)
 TARGET, TOLERANCE = 0.5, 0.015
+NOTHING = RewriterRecord(())
 
 
 def answers(z: float, attempts: int, rng: np.random.Generator):
@@ -35,6 +37,7 @@ def look(z: float, attempts: int, rng: np.random.Generator, *, tolerance: float 
         fresh=fresh,
         everything=(fresh[0] + before[0], fresh[1] + before[1]),
         prior=CandidatePrior(TARGET, 0.05),
+        record=NOTHING,
     )
 
 
@@ -68,7 +71,7 @@ def test_the_reported_place_knows_nothing_of_the_attempts_it_was_chosen_by():
     told = [
         confirm(
             THETA[None, :], SCALE, target=TARGET, tolerance=TOLERANCE, fresh=fresh, everything=everything,
-            prior=CandidatePrior(TARGET, 0.01),
+            prior=CandidatePrior(TARGET, 0.01), record=NOTHING,
         )
         for everything in (fresh, (fresh[0] + 40, fresh[1] + 40))
     ]  # fmt: skip

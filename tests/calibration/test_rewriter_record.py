@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchfill.calibration.online import ItemPosterior
 from benchfill.calibration.rewriter_record import Hit, RewriterRecord, choose_parents
 
 NOTHING = RewriterRecord(())
@@ -97,3 +98,38 @@ def test_fewer_items_than_writers_share_parents():
     places = [("a", 0.1, 0.0, True), ("b", 0.9, 0.0, True)]
     assert choose_parents(NOTHING, places, 0.2, 0.01, 3) == ["a", "b", "a"]
     assert choose_parents(NOTHING, [], 0.2, 0.01, 3) == []
+
+
+def near_misses(count: int, *, apart: float, error: float, seed: int = 1):
+    """Hits of a rewriter that stays ``apart`` or more from its targets, on both sides."""
+    rng = np.random.default_rng(seed)
+    off = (apart + np.abs(rng.normal(0, 0.02, count))) * rng.choice([-1, 1], count)
+    return tuple(Hit(0.5, 0.5, 0.5 + each + rng.normal(0, error), error) for each in off)
+
+
+def test_a_rewriter_that_never_comes_near_is_found_out_and_its_lucky_item_is_not_believed():
+    posterior = lucky()
+    before = posterior.expected_deviation(0.5)
+    record = RewriterRecord(near_misses(40, apart=0.04, error=0.015))
+    kept = record.kept(0.015)
+    assert sum(kept.chances) > 0.99
+    assert kept.seen(posterior, record.prior(0.5, 0.5), 0.5).expected_deviation(0.5) > 2 * before
+
+
+def test_a_rewriter_that_hits_is_not_suspected():
+    record = RewriterRecord(hits(40, near=0.05, error=0.015))
+    assert sum(record.kept(0.015).chances) < 0.01
+    posterior = lucky()
+    seen = record.kept(0.015).seen(posterior, record.prior(0.5, 0.5), 0.5)
+    assert seen.expected_deviation(0.5) == pytest.approx(posterior.expected_deviation(0.5), rel=0.01)
+
+
+def test_without_hits_nothing_is_suspected():
+    assert sum(NOTHING.kept(0.015).chances) == 0.0
+
+
+def lucky() -> ItemPosterior:
+    """An item that truly may lie at 0.54, by answers that put it at 0.51."""
+    z = np.linspace(0.4, 0.6, 401)
+    weight = np.exp(-(((z - 0.51) / 0.013) ** 2) / 2)
+    return ItemPosterior(z, weight / weight.sum())

@@ -97,8 +97,8 @@ def test_the_same_seed_is_the_same_search():
 
 def test_claims_are_true_where_fixed_batches_claim_a_third_of_it():
     """Tolerance 0.03, 12 models: small, but far beyond what chance could turn round."""
-    ours = run_many(Adaptive(), "", searches=16, seed=5, tolerance=0.03)
-    fixed = run_many(Fixed(8, 0.01), "", searches=16, seed=5, tolerance=0.03)
+    ours = run_many(Adaptive(), searches=16, seed=5, tolerance=0.03)
+    fixed = run_many(Fixed(8, 0.01), searches=16, seed=5, tolerance=0.03)
     assert ours.met >= 0.9
     assert ours.true_deviation <= 0.03 + 2 * ours.true_se
     assert 0.5 < ours.claimed / ours.true_deviation < 2.0
