@@ -24,6 +24,7 @@ from benchfill.calibration.response_log import ResponseLog
 from benchfill.calibration.scale import Scale, minmax_scale
 from benchfill.calibration.search_loop import Frozen
 from benchfill.calibration.strategy import GapGoal
+from benchfill.errors import BenchfillError
 from benchfill.graph.ablation import Ablation, SearchRecord
 from benchfill.graph.direct import WorkedAnswers
 from benchfill.graph.plan import GapRequest, plan_gaps
@@ -121,7 +122,10 @@ def one(density: str, size: int, attempts: int, seed: int, settings: SearchSetti
     """One simulated benchmark under every way; nothing where its fit fails."""
     rng = np.random.default_rng([seed, size, attempts])
     benchmark = made_benchmark("made", places_of(density, size, rng), attempts, rng)
-    fit = fit_1pl(benchmark.log, engine="laplace", seed=0)
+    try:
+        fit = fit_1pl(benchmark.log, engine="laplace", seed=0)
+    except BenchfillError:
+        return []
     if not fit.gate.passed:
         return []
     scale = minmax_scale(fit)
@@ -193,7 +197,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=4)
     options = parser.parse_args()
     settings = SearchSettings(tolerance=options.tolerance, max_attempts=options.most, rounds=options.rounds)
-    print("| density, items, attempts (simulated) | way | gaps searched | of these empty | asked again | searching | "
+    print("| density, items, attempts, logs (simulated) | way | gaps searched | of these empty | asked again | searching | "
           "reduction of the true top-3 sum | reduction for 1,000 answers |")  # fmt: skip
     print("|" + " --- |" * 8)
     for density in options.densities:
@@ -222,7 +226,7 @@ def _line(label: str, rows: Sequence[Spent]) -> str:
     share = "-" if not searches else f"{100 * empty / searches:.0f} %"
     rate = "-" if not spent else f"{100 * float(np.mean(gained)) / (spent / 1000):.2f} %"
     return (
-        f"| {label} | {rows[0].way} | {searches} | {share} | {asked:,.0f} | {searched:,.0f} | "
+        f"| {label}, {len(rows)} | {rows[0].way} | {searches} | {share} | {asked:,.0f} | {searched:,.0f} | "
         f"{100 * np.mean(gained):.1f} % ± {100 * error:.1f} | {rate} |"
     )
 
