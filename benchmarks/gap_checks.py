@@ -197,8 +197,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=4)
     options = parser.parse_args()
     settings = SearchSettings(tolerance=options.tolerance, max_attempts=options.most, rounds=options.rounds)
-    print("| density, items, attempts, logs (simulated) | way | gaps searched | of these empty | asked again | searching | "
-          "reduction of the true top-3 sum | reduction for 1,000 answers |")  # fmt: skip
+    print("| density, items, attempts, logs (simulated) | way | gaps searched | of these empty | asked again | "
+          "searching | reduction of the true top-3 sum | reduction for 1,000 answers |")  # fmt: skip
     print("|" + " --- |" * 8)
     for density in options.densities:
         for size in options.sizes:

@@ -1,4 +1,4 @@
-"""How many wrong keys are shipped? A rewriter that writes 20 % of them, before a judge that errs and one that is none."""
+"""How many wrong keys are shipped? A rewriter that writes 20 % of them, before a judge that errs, and before none.
 
     python -m benchmarks.wrong_keys --seeds 200 --blind-seeds 40
 
