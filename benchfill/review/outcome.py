@@ -11,7 +11,7 @@ from benchfill.memory.pool import Pool
 from benchfill.memory.reviews import AssignmentRow, DecisionRow, Reviews, RoundKind
 from benchfill.review.blinding import item_hash
 
-__all__ = ["ItemReview", "Outcome", "backed", "review_outcomes"]
+__all__ = ["ItemReview", "Outcome", "backed", "first_rule", "review_outcomes"]
 
 Outcome = Literal["accepted", "rejected", "disputed", "unreviewed"]
 
@@ -94,7 +94,7 @@ def _outcome(
     elif open_first:
         outcome, why = "unreviewed", f"{len(first)} of {len(first) + len(open_first)} decisions"
     else:
-        outcome, why = _first_rule(first)
+        outcome, why = first_rule(first)
         if outcome == "disputed" and waiting:
             why = f"{why}; adjudication under way"
         elif outcome == "disputed" and third:
@@ -111,7 +111,8 @@ def _outcome(
     )
 
 
-def _first_rule(decisions: Sequence[DecisionRow]) -> tuple[Outcome, str]:
+def first_rule(decisions: Sequence[DecisionRow]) -> tuple[Outcome, str]:
+    """What the decisions of all reviewers of one text make of it, before any adjudication, and why."""
     verdicts = {decision.verdict for decision in decisions}
     if verdicts == {"approve"}:
         if all(backed(decision) for decision in decisions):
