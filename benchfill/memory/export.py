@@ -1,4 +1,4 @@
-"""Accepted items leave the memory: as JSONL with everything known, or as a blind packet for one reviewer.
+"""Accepted items leave the memory, as JSONL with everything known.
 
 An export holds no clock times, no paths and no made-up run names: the same run gives the same bytes.
 """
@@ -6,22 +6,18 @@ An export holds no clock times, no paths and no made-up run names: the same run 
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
-import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchfill.atomic import write_whole
-from benchfill.errors import InputError
-from benchfill.item import Item
 from benchfill.memory.accepted import found_items, standing_items
 from benchfill.memory.pool import Pool
 from benchfill.memory.records import Candidate, GapRow
 
-__all__ = ["accepted_items", "blind_packet", "write_blind_packet", "write_jsonl"]
+__all__ = ["accepted_items", "write_jsonl"]
 
 
 def accepted_items(pool: Pool, *, by_search_alone: bool = False) -> list[dict[str, Any]]:
@@ -63,6 +59,7 @@ def accepted_items(pool: Pool, *, by_search_alone: bool = False) -> list[dict[st
                 "by_hand": candidate.by_hand,
                 "decision": None if decision is None else dataclasses.asdict(decision),
                 "confirmed": estimate.confirmed,
+                "fit": pool.item_fit(item.id),
                 "scale": {
                     "name": scale.name,
                     "lo_logits": scale.lo,
@@ -128,67 +125,3 @@ def write_jsonl(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """
     text = "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
     write_whole(path, text.encode())
-
-
-def blind_packet(pool: Pool, *, seed: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """A packet for one reviewer, and its sealed key.
-
-    As many original items as accepted ones (as far as there are any) are mixed in, in a shuffled order. The packet
-    names nothing but what a reviewer needs to solve and judge an item: its fields are an allow-list. Options keep
-    their order, since the key's letter stands beside them.
-
-    Parameters
-    ----------
-    seed
-        Of the choice of originals, of the order and of the blind ids.
-
-    Returns
-    -------
-    packet, key
-        Rows for the reviewer, and rows that say what each blind id was.
-    """
-    accepted = [pool.item(row["id"]) for row in accepted_items(pool)]
-    fresh = [item for item in accepted if item is not None]
-    draw = random.Random(f"blind packet {seed}")  # noqa: S311 - a shuffle, not a secret
-    originals = pool.items("original")
-    chosen = draw.sample(originals, min(len(fresh), len(originals)))
-    mixed = [(item, "candidate") for item in fresh] + [(item, "original") for item in chosen]
-    draw.shuffle(mixed)
-    packet, key = [], []
-    for item, origin in mixed:
-        blind_id = hashlib.sha256(f"{draw.random()} {item.id}".encode()).hexdigest()[:12]
-        row = _reviewer_row(blind_id, item)
-        packet.append(row)
-        key.append({"blind_id": blind_id, "id": item.id, "origin": origin, "item_hash": row["item_hash"]})
-    return packet, key
-
-
-def _reviewer_row(blind_id: str, item: Item) -> dict[str, Any]:
-    shown = {"question": item.question, "choices": list(item.choices), "answer": item.answer}
-    digest = hashlib.sha256(json.dumps(shown, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
-    # Originals may have no worked solution where accepted items always do: a solution would tell them apart.
-    return {"blind_id": blind_id, "item_hash": digest[:16], **shown}
-
-
-def write_blind_packet(pool: Pool, path: Path, *, seed: int) -> Path:
-    """Write the packet and, beside it, the sealed key with the hash of the packet. Returns the key's path."""
-    packet, key = blind_packet(pool, seed=seed)
-    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in packet)
-    sealed = path.with_name(f"{path.stem}.key.json")
-    document = {
-        "v": 1,
-        "packet_sha256": hashlib.sha256(text.encode()).hexdigest(),
-        "seed": seed,
-        "items": key,
-    }
-    content = (json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode()
-    if sealed.is_file() and sealed.read_bytes() != content:
-        raise InputError(
-            f"{sealed} is the sealed key of another packet.",
-            "It is never overwritten: choose another --out.",
-            kind="sealed_key",
-            path=str(sealed),
-        )
-    write_whole(sealed, content)
-    write_whole(path, text.encode())
-    return sealed

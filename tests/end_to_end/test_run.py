@@ -212,11 +212,6 @@ def test_the_export_holds_no_time_path_or_run_name(finished: Finished, tmp_path:
     assert str(finished.home) not in text
     assert RUN not in text.replace("references", "")
     assert not re.search(r"\d{4}-\d{2}-\d{2}|\d{2}:\d{2}:\d{2}", text)
-    packet = tmp_path / "packet.jsonl"
-    result = call(finished.home, "export", RUN, "--blind", "--out", str(packet))
-    assert result.returncode == 0
-    assert len(packet.read_text().splitlines()) == 6
-    assert (tmp_path / "packet.key.json").exists()
 
 
 def test_no_file_of_a_run_is_open_to_others(finished: Finished):

@@ -12,10 +12,11 @@ from benchfill.graph.benchmark import read_benchmark
 from benchfill.item import Item
 from benchfill.logs.harness.output import write_import
 from benchfill.logs.importing import load_responses
-from benchfill.memory.export import accepted_items, write_blind_packet, write_jsonl
+from benchfill.memory.export import accepted_items, write_jsonl
 from benchfill.memory.pool import Pool
 from benchfill.memory.records import AttemptRow, Candidate, Estimate, GapRow, JudgementRow, ScaleRow
 from benchfill.prompts.render import PromptBook, PromptItem
+from benchfill.review.rounds import export_packets
 from benchfill.tools.grading import Grader
 from benchfill.tools.sandbox import Sandbox
 from tests.logs.harness import made_logs
@@ -120,9 +121,11 @@ def test_export_keeps_the_bytes(imported: Path, tmp_path: Path) -> None:
         ]
     )
     write_jsonl(tmp_path / "out.jsonl", accepted_items(pool))
-    write_blind_packet(pool, tmp_path / "packet.jsonl", seed=1)
+    packets = export_packets(
+        pool, tmp_path, tmp_path / "out", reviewers=["r1"], originals=1.0, seed=1
+    ).packets
     pool.close()
-    exported, packet = (tmp_path / "out.jsonl").read_bytes(), (tmp_path / "packet.jsonl").read_bytes()
+    exported, packet = (tmp_path / "out.jsonl").read_bytes(), (packets["r1"] / "review.jsonl").read_bytes()
     for row, child in zip(map(json.loads, exported.decode().splitlines()), children, strict=True):
         assert (row["question"], row["answer"], row["solution"]) == (
             child.question,

@@ -12,7 +12,7 @@ import pytest
 
 from benchfill.errors import InputError
 from benchfill.item import Item
-from benchfill.memory.export import accepted_items, blind_packet, write_blind_packet, write_jsonl
+from benchfill.memory.export import accepted_items, write_jsonl
 from benchfill.memory.pool import Pool
 from benchfill.memory.records import AttemptRow, Candidate, Estimate, GapRow, JudgementRow, RunRow, ScaleRow
 from benchfill.memory.runs import RunFolder, find_run, list_runs, make_run_folder, run_name_from_seed
@@ -117,22 +117,6 @@ def test_export_is_the_same_bytes_again_and_keeps_scripts(pool: Pool, tmp_path: 
 def test_a_file_that_cannot_be_written_is_one_line(pool: Pool, tmp_path: Path):
     with pytest.raises(InputError, match="cannot be written"):
         write_jsonl(tmp_path / "no" / "such" / "folder.jsonl", [])
-
-
-def test_a_blind_packet_tells_neither_origin_nor_difficulty(pool: Pool, tmp_path: Path):
-    packet, key = blind_packet(pool, seed=3)
-    assert {row["origin"] for row in key} == {"candidate", "original"}
-    assert len(packet) == 2
-    for row in packet:
-        assert set(row) == {"blind_id", "item_hash", "question", "choices", "answer"}
-    text = json.dumps(packet)
-    assert all(word not in text for word in ("bf-1", "o1", "candidate", "original", "z"))
-    assert blind_packet(pool, seed=3) == (packet, key)
-    sealed = write_blind_packet(pool, tmp_path / "packet.jsonl", seed=3)
-    document = json.loads(sealed.read_text())
-    import hashlib
-
-    assert document["packet_sha256"] == hashlib.sha256((tmp_path / "packet.jsonl").read_bytes()).hexdigest()
 
 
 def made(home: Path, name: str) -> RunFolder:
