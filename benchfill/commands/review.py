@@ -148,6 +148,7 @@ def import_(
 
       benchfill review import r1.csv project-3.json --run my-run
     """
+    from benchfill.display.text import counted
     from benchfill.memory.runs import find_run
     from benchfill.review.decision_files import read_decision_files
     from benchfill.settings import benchfill_home
@@ -159,7 +160,7 @@ def import_(
     for fault in checked.faults:
         typer.echo(str(fault), err=True)
     known = f", {checked.unchanged} known already" if checked.unchanged else ""
-    typer.echo(f"{len(checked.decisions)} decisions taken in{known} (run {folder.name}).", err=True)
+    typer.echo(f"{counted(len(checked.decisions), 'decision')} taken in{known} (run {folder.name}).", err=True)
     if any(not fault.harmless for fault in checked.faults):
         raise typer.Exit(1)
 

@@ -34,10 +34,10 @@ def sums(prefix: str, count: int, *, start: int = 2) -> list[Item]:
     ]
 
 
-def fill(folder: RunFolder, originals: Sequence[Item], new: Sequence[Item], seed: int) -> None:
+def fill(folder: RunFolder, name: str, originals: Sequence[Item], new: Sequence[Item], seed: int) -> None:
     pool = Pool(folder.memory)
     names = [item.id for item in originals]
-    pool.save_run(RunRow(folder.name, seed, "simulated", "0.1.0", {}, {}, status="finished"))
+    pool.save_run(RunRow(name, seed, "simulated", "0.1.0", {}, {}, status="finished"))
     pool.save_benchmark("f", "sample", originals, ["m"], {name: [[1, 2]] for name in names})
     places = {name: (index + 1) / (len(names) + 1) for index, name in enumerate(names)}
     pool.save_scale(
@@ -73,7 +73,7 @@ def make_run(own_home: Path) -> MakeRun:
         seed: int = 7,
     ) -> RunFolder:
         with make_run_folder(own_home, name) as folder:
-            fill(folder, originals or sums("o", 20), new or sums("bf-", 4, start=40), seed)
+            fill(folder, name, originals or sums("o", 20), new or sums("bf-", 4, start=40), seed)
         return RunFolder(own_home / "runs" / name)
 
     return make
