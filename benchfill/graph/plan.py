@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from benchfill.calibration.confirmation import confirmation_attempts
+from benchfill.calibration.forecast import forecast_search
 from benchfill.calibration.measure import Gap, find_gaps, max_gap, top_k_gap_sum
-from benchfill.calibration.online import CandidatePrior, attempts_needed
 from benchfill.calibration.reach import Aim, aim_at
 from benchfill.calibration.scale import Scale
+from benchfill.calibration.strategy import make_strategy
 from benchfill.errors import InputError
 from benchfill.memory.records import GapRow
 from benchfill.settings import SearchSettings
@@ -23,8 +23,6 @@ __all__ = ["GapRequest", "aim_of", "gap_figures", "next_gap", "plan_gaps"]
 LARGEST_TOLERANCE, SHARE_OF_GAP = 0.02, 0.05
 # The most a tolerance relative to the gap may be: beyond, a fill no longer says where the gap is closed.
 LARGEST_SHARE = 1 / 6
-# Judged candidates that get their floor of attempts until one is near the target: two rounds' worth.
-ROUNDS_EXPECTED = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +80,8 @@ def plan_gaps(
     Returns
     -------
     list
-        Numbered from 1, the widest first. The expected attempts are the Cramer-Rao figure of one item on target
-        plus the floor of every candidate of two rounds and the fresh attempts of a confirmation: what it takes when
-        the rewriter aims well.
+        Numbered from 1, the widest first. The expected attempts are what simulated searches took on average
+        (`calibration.forecast`).
     """
     gaps = find_gaps(z)
     if request.count is not None:
@@ -140,19 +137,22 @@ def _row(
             gap.target, tolerance, theta=theta, scale=scale, max_attempts=settings.max_attempts
         ).tolerance
         tolerance = max(tolerance, min(within_reach, LARGEST_SHARE * gap.width))
-    prior = CandidatePrior(gap.target, settings.prior_scale)
-    one_item = attempts_needed(theta, scale.to_b(gap.target), scale, tolerance, prior)
-    fresh = 0
-    if settings.confirm and settings.strategy == "adaptive":
-        fresh = len(theta) * confirmation_attempts(theta, gap.target, scale, tolerance)
-    floors = ROUNDS_EXPECTED * settings.candidates * settings.floor_attempts * len(theta)
+    aim = aim_at(gap.target, tolerance, theta=theta, scale=scale, max_attempts=settings.max_attempts)
+    forecast = forecast_search(
+        make_strategy(settings.strategy, attempts=settings.fixed_attempts, tau=settings.fixed_tau),
+        theta=theta,
+        target=gap.target,
+        scale=scale,
+        tolerance=aim.tolerance,
+        confirm=settings.confirm,
+    )
     return GapRow(
         gap=number,
         lo=gap.lo,
         hi=gap.hi,
         target=gap.target,
         tolerance=tolerance,
-        expected_attempts=one_item + floors + fresh,
+        expected_attempts=forecast.expected,
     )
 
 
