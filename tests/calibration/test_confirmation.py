@@ -89,3 +89,24 @@ def test_what_is_unsettled_ends_after_twice_as_many_attempts():
     assert unsettled.settled(asked=80, planned=40, dry=False, settling=True).verdict == "confirmed"
     assert unsettled.settled(asked=40, planned=40, dry=True, settling=False).verdict == "confirmed"
     assert further_attempts(41) == 20
+
+
+def test_intervals_of_confirmed_items_hold_nine_tenths_of_them():
+    """Places drawn from the prior, attempts before and fresh ones; those that pass are looked at (simulated)."""
+    rng = np.random.default_rng(5)
+    attempts = confirmation_attempts(THETA, TARGET, SCALE, TOLERANCE)
+    held, plain = [], []
+    for z in rng.normal(TARGET, 0.02, 320):
+        before, fresh = answers(z, attempts, rng), answers(z, attempts, rng)
+        found = confirm(
+            THETA[None, :], SCALE, target=TARGET, tolerance=TOLERANCE, fresh=fresh,
+            everything=(before[0] + fresh[0], before[1] + fresh[1]),
+            prior=CandidatePrior(TARGET, 0.02, df=200.0), record=NOTHING,
+        )  # fmt: skip
+        if found.verdict == "confirmed":
+            held.append(found.fresh.lo90 <= z <= found.fresh.hi90)
+            plain.append(found.fresh.quantile(0.05) <= z <= found.fresh.quantile(0.95))
+    assert len(held) > 100
+    # 0.9 within two standard errors of so few; a plain interval of the same answers holds more.
+    assert abs(np.mean(held) - 0.9) <= 0.06
+    assert np.mean(plain) > np.mean(held)
