@@ -10,7 +10,7 @@ from benchfill.endpoint_settings import server_of
 from benchfill.graph.endpoints import Roles
 from benchfill.tools.client import ModelClient
 from benchfill.tools.endpoint import Endpoint
-from benchfill.tools.ledger_transport import CallLedger
+from benchfill.tools.exchange import CallLedger
 from benchfill.tools.limits import ServerLimit
 from benchfill.tools.meter import Meter
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from benchfill.errors import BenchfillError, CallFailed, EndpointDown, RetryableCall
 from benchfill.tools.breaker import Breaker
 from benchfill.tools.endpoint import Endpoint
+from benchfill.tools.exchange import EXCHANGE_HEADER, CallLedger, Exchange
 from benchfill.tools.meter import Meter
 from benchfill.tools.reply_body import PartRefused, ReplyBody, ToolCall, read_reply
 from benchfill.tools.tool_modes import Mode, response_format, written_out
@@ -20,7 +21,6 @@ from benchfill.tools.tracing import apply_tracing
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from benchfill.tools.ledger_transport import CallLedger
     from benchfill.tools.limits import ServerLimit
 
 __all__ = ["Endpoint", "Message", "ModelClient", "Reply", "ToolCall", "derive_seed"]
@@ -208,8 +208,6 @@ class ModelClient:
         await self._http.aclose()
 
     async def _try(self, messages: Sequence[Message], options: dict[str, Any], tag: str, tries: int) -> Reply:
-        from benchfill.tools.ledger_transport import EXCHANGE_HEADER, Exchange
-
         thoughts = {
             place: message["reasoning_content"]
             for place, message in enumerate(messages)

@@ -9,11 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
-import json
 import time
-from dataclasses import dataclass
-from typing import Protocol
 from urllib.parse import urlsplit
 
 import httpx2
@@ -24,14 +20,13 @@ from benchfill.tools.adjust import Adjustments
 from benchfill.tools.breaker import Breaker
 from benchfill.tools.budget import Reservation
 from benchfill.tools.endpoint import Endpoint
+from benchfill.tools.exchange import EXCHANGE_HEADER, CallLedger, Exchange, call_key
 from benchfill.tools.limits import ServerLimit
 from benchfill.tools.meter import Meter
 from benchfill.tools.reply_body import PartRefused, fault_of, reported_usage
 
-__all__ = ["EXCHANGE_HEADER", "CallLedger", "Exchange", "LedgerTransport", "call_key"]
+__all__ = ["LedgerTransport"]
 
-# Carries the number of the exchange, and so its sample tag, from the client to this transport; never sent.
-EXCHANGE_HEADER = "x-benchfill-exchange"
 # What goes out besides the body. The OpenAI client adds the user's organisation and project from the
 # environment and a description of this machine: nothing that another provider should be told.
 SENT_HEADERS = frozenset(
@@ -40,47 +35,6 @@ SENT_HEADERS = frozenset(
 
 # A server may echo a bad key. Placeholders such as "EMPTY" are shorter, and words a reply may well contain.
 SECRET_BYTES = 12
-
-
-class CallLedger(Protocol):
-    """What the transport needs of a ledger."""
-
-    def look_up(self, key: str) -> StoredReply | None: ...
-
-    def commit(self, call: StoredCall) -> bool: ...
-
-    def commit_failure(self, call: StoredCall) -> None: ...
-
-
-@dataclass(slots=True)
-class Exchange:
-    """One try of one call: what the client hands down, and what the transport hands up beside the response.
-
-    Parameters
-    ----------
-    tag
-        The sample tag: two calls that differ in nothing else are two samples.
-    tries
-        Which try this is, from 1.
-    key
-        Filled in: the key of the call.
-    body
-        Filled in: the raw body of a usable reply.
-    from_ledger
-        Filled in: whether it was served without asking.
-    taken
-        Filled in: tokens that the try took.
-    error
-        Filled in: why there is no usable reply, sorted into what the caller may do.
-    """
-
-    tag: str
-    tries: int = 1
-    key: str = ""
-    body: bytes | None = None
-    from_ledger: bool = False
-    taken: int = 0
-    error: BenchfillError | None = None
 
 
 class LedgerTransport(httpx2.AsyncBaseTransport):
@@ -304,13 +258,3 @@ class LedgerTransport(httpx2.AsyncBaseTransport):
             return self._ledger.commit(call)
         self._ledger.commit_failure(call)
         return True
-
-
-def call_key(method: str, place: str, path: str, body: bytes, tag: str) -> str:
-    """What makes two calls the same: sha256 of method, place, path, canonical JSON body and sample tag.
-
-    Timeouts, retries, headers and keys are no part of it, so changing them pays nothing again.
-    """
-    canonical = json.dumps(json.loads(body), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    parts = json.dumps([method, place, path, canonical, tag], ensure_ascii=False)
-    return hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()

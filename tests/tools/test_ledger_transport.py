@@ -19,7 +19,8 @@ from benchfill.errors import CallFailed, InputError
 from benchfill.memory.ledger import Ledger
 from benchfill.tools import wire
 from benchfill.tools.client import Endpoint, ModelClient, Reply
-from benchfill.tools.ledger_transport import EXCHANGE_HEADER, Exchange, LedgerTransport, call_key
+from benchfill.tools.exchange import EXCHANGE_HEADER, Exchange, call_key
+from benchfill.tools.ledger_transport import LedgerTransport
 from benchfill.tools.limits import ServerLimit
 from benchfill.tools.meter import Meter
 from benchfill.tools.wire import inner_transport
