@@ -213,7 +213,16 @@ def finished_text(event: Mapping[str, Any]) -> str:
     if event["accepted"] is not None:
         line += f": {plain_text(str(event['accepted']))}, {posterior_text(event)}"
         line += ", confirmed by fresh attempts" if event.get("confirmed") else ", unconfirmed"
+        line += fit_text(event.get("fit"))
     return f"{line}, {counted(event['rounds'], 'round')}, {counted(event['calls'], 'call')}"
+
+
+def fit_text(fit: Mapping[str, Any] | None) -> str:
+    """How an item's answers fit the pool, after a comma; nothing where it is not known."""
+    if fit is None:
+        return ""
+    beside = f"misfit {fit['residual']:.2f} logits beside {fit['own_residual']:.2f} of the benchmark's items"
+    return f", {'misfits: ' if fit['misfits'] else ''}fit p {fit['p']:.2g}, {beside}"
 
 
 def _confirmation(event: Mapping[str, Any], session: Session) -> Iterator[str]:

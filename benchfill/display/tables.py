@@ -131,6 +131,8 @@ def _outcome(gap: Row) -> Text:
     status = _status(gap["status"])
     if gap.get("accepted") is not None and not gap.get("confirmed"):
         status.append(", unconfirmed", style="yellow")
+    if (gap.get("fit") or {}).get("misfits"):
+        status.append(", misfits", style="yellow")
     return status
 
 

@@ -36,6 +36,7 @@ def gap_report(pool: Pool, gap: GapRow) -> dict[str, Any]:
         "z_ml": None if estimate is None else pool.z_ml(estimate),
         "expected_deviation": None if estimate is None else estimate.expected_deviation,
         "confirmed": None if estimate is None else estimate.confirmed,
+        "fit": None if accepted is None else pool.item_fit(accepted),
         "attempts": attempts,
         "confirmation_attempts": confirmation,
         "calls": calls,

@@ -7,13 +7,15 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from benchfill.calibration.predictive_fit import predictive_fit
 from benchfill.graph.gap_check import left_out, with_p_empty
 from benchfill.graph.gap_report import gap_report
+from benchfill.graph.measuring import count, item_of
 from benchfill.graph.plan import next_gap
 from benchfill.graph.search import Search
 from benchfill.graph.state import SearchState, Step
 from benchfill.graph.summary import plan_event
-from benchfill.memory.records import Candidate, CandidateStatus, GapRow, GapStatus
+from benchfill.memory.records import Candidate, CandidateStatus, GapRow, GapStatus, ItemFitRow
 
 __all__ = ["remember"]
 
@@ -40,6 +42,7 @@ def remember(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
         status = "unfilled"
     if accepted is not None:
         _settle(search, search.pool.candidate(accepted), "accepted")
+        _keep_fit(search, search.pool.candidate(accepted))
     row = dataclasses.replace(gap, status=status, accepted=accepted, rounds=state["round"])
     search.pool.save_gaps([row])
     if status == "open":
@@ -74,6 +77,17 @@ def _status_of(search: Search, gap: GapRow, candidate: str) -> GapStatus:
     estimate = search.pool.estimates()[str(search.pool.candidate(candidate).item)]
     within = estimate.expected_deviation is not None and estimate.expected_deviation <= gap.tolerance
     return "filled" if within else "accepted_outside_tolerance"
+
+
+def _keep_fit(search: Search, candidate: Candidate) -> None:
+    """How the answers to the accepted item fit the pool, beside the benchmark's own items: shown, never a reason."""
+    item = item_of(search, candidate)
+    counts = count(search, search.pool.attempts(item.id))
+    fit = predictive_fit(
+        search.theta_draws, *counts, search.own_items, guessing=item.guessing, seed=search.seed
+    )
+    if fit is not None:
+        search.pool.save_item_fit(ItemFitRow(item.id, **dataclasses.asdict(fit), misfits=fit.misfits))
 
 
 def _settle(search: Search, candidate: Candidate, status: CandidateStatus, reason: str = "") -> None:

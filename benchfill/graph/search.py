@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchfill.calibration.new_item_fit import lowest_slope
+from benchfill.calibration.predictive_fit import OwnItems, own_items
 from benchfill.calibration.scale import Scale
 from benchfill.calibration.selection import CandidateView
 from benchfill.calibration.strategy import Strategy, make_strategy
@@ -104,15 +105,31 @@ class Search:
     @cached_property
     def lowest_slope(self) -> float:
         """Slope below which an item's key is suspect, by the benchmark's own items."""
+        items, correct, attempts = self._log
+        if not items:
+            return 0.0
+        guessing = np.asarray([item.guessing for item in items])
+        return lowest_slope(self.theta, correct, attempts, guessing)
+
+    @cached_property
+    def own_items(self) -> OwnItems:
+        """How the benchmark's own items fit, to hold new ones against."""
+        items, correct, attempts = self._log
+        estimates = self.pool.estimates()
+        b = np.asarray([estimates[item.id].b for item in items])
+        return own_items(self.theta, correct, attempts, b, np.asarray([item.guessing for item in items]))
+
+    @cached_property
+    def _log(self) -> tuple[list[Item], NDArray[np.int64], NDArray[np.int64]]:
+        """Original items, right answers and attempts (models, items) of the models that are asked."""
         stored = self.pool.benchmark()
         if stored is None:
-            return 0.0
+            return [], np.zeros((0, 0), dtype=np.int64), np.zeros((0, 0), dtype=np.int64)
         _, _, models, responses = stored
         rows = [models.index(model) for model in self.models]
         items = [item for item in self.pool.items("original") if item.id in responses]
         counts = np.asarray([responses[item.id] for item in items])[:, rows, :]
-        guessing = np.asarray([item.guessing for item in items])
-        return lowest_slope(self.theta, counts[:, :, 0].T, counts[:, :, 1].T, guessing)
+        return items, counts[:, :, 0].T, counts[:, :, 1].T
 
     def nonce(self, *parts: str) -> str:
         """Tag of the data in one prompt; the same whenever that prompt is rendered again."""

@@ -36,7 +36,7 @@ from benchfill.worlds import world_name
 __all__ = ["LedgerMiss", "SealedLedger", "differences", "failed_attempts", "prepare_copy", "verify_run"]
 
 # Tables that a search fills, in an order in which they can be emptied.
-SEARCHED = ("confirmations", "judgements", "candidates", "rechecks", "attempts")
+SEARCHED = ("item_fits", "confirmations", "judgements", "candidates", "rechecks", "attempts")
 # What reviewers and the maintainer decided about its items, likewise.
 OF_PEOPLE = ("review_decisions", "review_assignments", "review_rounds", "maintainer_decisions")
 # Reasons of missing attempts that are made of a reply, and are made of it again.

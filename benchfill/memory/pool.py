@@ -6,7 +6,7 @@ import dataclasses
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from benchfill.errors import InputError
 from benchfill.item import Item
@@ -21,48 +21,15 @@ from benchfill.memory.records import (
     GapCheckRow,
     GapRow,
     HitRow,
+    ItemFitRow,
     JudgementRow,
     RecheckRow,
     RunRow,
     ScaleRow,
 )
+from benchfill.memory.rows import KEYS, Row, item_of_row, json_text, pack_row, unpack_row
 
 __all__ = ["Pool"]
-
-Row = TypeVar(
-    "Row", RunRow, ScaleRow, Estimate, Candidate, JudgementRow, AttemptRow, ConfirmationRow, GapRow, RecheckRow,
-    GapCheckRow, HitRow,
-)  # fmt: skip
-
-# Columns that hold JSON, by table: the rest are plain values.
-JSON_COLUMNS: Mapping[str, frozenset[str]] = {
-    "runs": frozenset({"settings", "request", "summary"}),
-    "scales": frozenset(
-        {"models", "theta", "theta_draws", "mu_b_draws", "sigma_b_draws", "gate", "versions"}
-    ),
-    "candidates": frozenset({"reference_ids", "refusals", "prompt_hashes"}),
-    "judgements": frozenset({"problems"}),
-    "gap_checks": frozenset({"before"}),
-}
-KEYS: Mapping[str, tuple[str, ...]] = {
-    "runs": ("id",),
-    "scales": ("id",),
-    "estimates": ("item",),
-    "candidates": ("id",),
-    "judgements": ("candidate",),
-    "attempts": ("item", "model", "attempt"),
-    "confirmations": ("candidate", "first"),
-    "gaps": ("gap",),
-    "rechecks": ("item",),
-    "gap_checks": ("id",),
-    "known_hits": ("run", "candidate"),
-}
-# Columns that hold true or false (or, for a judgement, nothing).
-BOOLEANS: Mapping[str, tuple[str, ...]] = {
-    "judgements": ("blind_agrees", "valid"),
-    "estimates": ("confirmed",),
-    "gap_checks": ("done",),
-}
 
 
 class Pool:
@@ -91,7 +58,7 @@ class Pool:
 
     def _save(self, table: str, rows: Iterable[Row]) -> None:
         keys = KEYS[table]
-        packed = [_packed(table, row) for row in rows]
+        packed = [pack_row(table, row) for row in rows]
         if not packed:
             return
         with self.database.transaction():
@@ -101,7 +68,7 @@ class Pool:
         names = [field.name for field in dataclasses.fields(kind)]
         sql = f"SELECT {', '.join(names)} FROM {table} {where}"  # noqa: S608 - names are our own constants
         return [
-            kind(**_unpacked(table, dict(zip(names, values_, strict=True))))
+            kind(**unpack_row(table, dict(zip(names, values_, strict=True))))
             for values_ in self.database.connection.execute(sql, values)
         ]
 
@@ -139,8 +106,8 @@ class Pool:
                 {
                     "id": fingerprint,
                     "name": name,
-                    "models": _text(list(models)),
-                    "responses": _text(
+                    "models": json_text(list(models)),
+                    "responses": json_text(
                         {item: [list(cell) for cell in cells] for item, cells in responses.items()}
                     ),
                 },
@@ -174,10 +141,10 @@ class Pool:
                 "question": item.question,
                 "answer": item.answer,
                 "solution": item.solution,
-                "choices": _text(list(item.choices)),
+                "choices": json_text(list(item.choices)),
                 "answer_type": item.answer_type,
                 "tolerance": item.tolerance,
-                "extra": _text(dict(item.extra)),
+                "extra": json_text(dict(item.extra)),
             },
             pk="id",
         )
@@ -190,14 +157,14 @@ class Pool:
             f"{where} ORDER BY id",
             values,
         )
-        return [_item(row) for row in rows]
+        return [item_of_row(row) for row in rows]
 
     def item(self, item_id: str) -> Item | None:
         row = self.database.connection.execute(
             "SELECT id, question, answer, solution, choices, answer_type, tolerance, extra FROM items WHERE id = ?",
             (item_id,),
         ).fetchone()
-        return None if row is None else _item(row)
+        return None if row is None else item_of_row(row)
 
     def save_estimates(self, estimates: Iterable[Estimate]) -> None:
         self._save("estimates", estimates)
@@ -292,6 +259,18 @@ class Pool:
             ConfirmationRow, "confirmations", "WHERE candidate = ? ORDER BY first", (candidate,)
         )
 
+    def save_item_fit(self, fit: ItemFitRow) -> None:
+        self._save("item_fits", [fit])
+
+    def item_fit(self, item: str) -> dict[str, Any] | None:
+        """How the answers to an accepted item fit, as reports and exports have it; None where it is not known."""
+        rows = self._rows(ItemFitRow, "item_fits", "WHERE item = ?", (item,))
+        return (
+            {name: value for name, value in dataclasses.asdict(rows[0]).items() if name != "item"}
+            if rows
+            else None
+        )
+
     # -- gaps ---------------------------------------------------------------------------------------
 
     def save_gaps(self, gaps: Iterable[GapRow]) -> None:
@@ -321,48 +300,3 @@ class Pool:
 
     def gap(self, number: int) -> GapRow:
         return self._rows(GapRow, "gaps", "WHERE gap = ?", (number,))[0]
-
-
-def _text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-
-
-def _packed(table: str, row: Row) -> dict[str, Any]:
-    packed: dict[str, Any] = {}
-    for field in dataclasses.fields(row):
-        value = getattr(row, field.name)
-        if field.name in JSON_COLUMNS.get(table, frozenset()):
-            # Rows are frozen but may carry tuples and mappings of any kind.
-            value = None if value is None else _text(_plain(value))
-        packed[field.name] = value
-    return packed
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
-    return value
-
-
-def _unpacked(table: str, row: dict[str, Any]) -> dict[str, Any]:
-    for name in JSON_COLUMNS.get(table, frozenset()):
-        if row[name] is not None:
-            row[name] = json.loads(row[name])
-    for name in BOOLEANS.get(table, ()):
-        row[name] = None if row[name] is None else bool(row[name])
-    return row
-
-
-def _item(row: Sequence[Any]) -> Item:
-    return Item(
-        id=row[0],
-        question=row[1],
-        answer=row[2],
-        solution=row[3],
-        choices=tuple(json.loads(row[4])),
-        answer_type=row[5],
-        tolerance=row[6],
-        extra=json.loads(row[7]),
-    )

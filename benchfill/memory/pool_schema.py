@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchfill.memory.database import Database
 from benchfill.memory.migrations import Migration
-from benchfill.memory.search_schema import GAP_CHECKS, KNOWN_HITS
+from benchfill.memory.search_schema import GAP_CHECKS, ITEM_FITS, KNOWN_HITS
 
 __all__ = ["POOL_MIGRATIONS"]
 
@@ -208,4 +208,5 @@ POOL_MIGRATIONS: tuple[Migration, ...] = (
     Migration("by_hand", _by_hand),
     GAP_CHECKS,
     KNOWN_HITS,
+    ITEM_FITS,
 )

@@ -16,6 +16,7 @@ __all__ = [
     "GapRow",
     "GapStatus",
     "HitRow",
+    "ItemFitRow",
     "JudgementRow",
     "RecheckRow",
     "RunRow",
@@ -200,6 +201,19 @@ class GapCheckRow:
     before: Sequence[Mapping[str, Any]]
     attempts_limit: int
     done: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ItemFitRow:
+    """How an accepted item's answers fit the frozen pool, as `calibration.predictive_fit` has it."""
+
+    item: str
+    p: float
+    residual: float
+    own_residual: float
+    correlation: float | None
+    own_correlation: float | None
+    misfits: bool
 
 
 @dataclass(frozen=True, slots=True)

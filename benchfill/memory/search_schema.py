@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchfill.memory.database import Database
 from benchfill.memory.migrations import Migration
 
-__all__ = ["GAP_CHECKS", "KNOWN_HITS"]
+__all__ = ["GAP_CHECKS", "ITEM_FITS", "KNOWN_HITS"]
 
 
 def _gap_checks(database: Database) -> None:
@@ -52,5 +52,21 @@ def _known_hits(database: Database) -> None:
         )""")
 
 
+def _item_fits(database: Database) -> None:
+    # Of accepted items: posterior-predictive p, misfit beyond chance (logits) beside the median of the benchmark's own
+    # items, correlation with the score beside the 5 % quantile of theirs.
+    database.connection.execute("""
+        CREATE TABLE item_fits (
+            item TEXT PRIMARY KEY REFERENCES items(id),
+            p REAL NOT NULL,
+            residual REAL NOT NULL,
+            own_residual REAL NOT NULL,
+            correlation REAL,
+            own_correlation REAL,
+            misfits INTEGER NOT NULL
+        )""")
+
+
 GAP_CHECKS = Migration("gap_checks", _gap_checks)
 KNOWN_HITS = Migration("known_hits", _known_hits)
+ITEM_FITS = Migration("item_fits", _item_fits)

@@ -16,7 +16,7 @@ import pytest
 
 RUN = "reference"
 # What a search adds to a run: emptied, so that a copy starts where the scale has just been frozen.
-SEARCHED = ("confirmations", "candidates", "judgements", "attempts")
+SEARCHED = ("item_fits", "confirmations", "candidates", "judgements", "attempts")
 
 
 @dataclass(frozen=True)
