@@ -144,14 +144,20 @@ async def test_a_server_without_connection_rests_for_all_its_models(
     broken: Response, other: list[str], ledger: Ledger
 ) -> None:
     waits: list[str] = []
-    meter = Meter(on_wait=lambda endpoint, seconds, reason: waits.append(reason))
+    clock = Clock()
+
+    def wait(endpoint: str, seconds: float, reason: str) -> None:
+        waits.append(reason)
+        clock.now += seconds
+
+    meter = Meter(on_wait=wait)
 
     def by_model(request: Request) -> Response:
         return broken if request.body["model"] == "bad" else Response(completion("42"))
 
     async with serving(by_model) as fake:
         limit = ServerLimit(4)
-        limit.breaker.cool_down = 0.05
+        limit.breaker.cool_down, limit.breaker.clock = 0.05, clock
         bad, good = (
             ModelClient(
                 Endpoint(name, fake.url, name, tries=1 if name == "bad" else 8),

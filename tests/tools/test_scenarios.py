@@ -72,7 +72,7 @@ async def test_a_reply_slower_than_the_limit_is_tried_a_stated_number_of_times_a
 ) -> None:
     meter = Meter()
     async with serving(Response(completion("42"), hang=30.0)) as fake:
-        asked = client(fake, ledger, meter, timeout=0.05)
+        asked = client(fake, ledger, meter, timeout=0.25)
         lost = await attempt(asked)
         await asked.aclose()
     assert (lost.outcome, lost.reason) == ("missing", "timeout")
