@@ -1,19 +1,20 @@
 """Worlds of the search benchmarks: pools, benchmarks and rewriters whose every figure is known.
 
-Two kinds. `DrawnWorld`: abilities, difficulties and answers drawn from the model itself, with a rewriter whose aim is
-set. `LoggedWorld`: real items with real logged answers; a rewriter offers those whose rough guess of difficulty lies
-nearest to the target.
+`DrawnWorld`: abilities, difficulties and answers drawn from the model itself, with a rewriter whose aim is set. Real
+items with real logged answers are in `search_replay`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchfill.calibration.online import ml_difficulty
+from benchfill.calibration.item_likelihood import log_likelihood
+from benchfill.calibration.online import CandidatePrior, ItemPosterior, ml_difficulty
 from benchfill.calibration.scale import Scale
 from benchfill.calibration.search_loop import Counts, Frozen, History, Written
 from benchfill.calibration.strategy import GapGoal
@@ -22,6 +23,58 @@ Floats = NDArray[np.float64]
 
 # Draws of the abilities a search carries; a run keeps 200.
 DRAWS = 24
+# Of a cached grid: spacing and reach beyond axis and abilities (logits), log density at which a posterior ends, points
+# while it is being located and at least in the end.
+STEP, MARGIN, DROP, ROUGH, FINE = 0.005, 8.0, 14.0, 64, 160
+
+
+@dataclass(frozen=True)
+class CachedFrozen(Frozen):
+    """The same posteriors as `item_posterior` gives, in a fifth of the time, where all models answer equally often.
+
+    With n answers a model and R right ones in all, the log-likelihood of b under one draw of the abilities is
+    ``right @ theta - R b - n L(b)``, where ``L(b) = sum log(1 + exp(theta - b))`` never changes.
+    """
+
+    @cached_property
+    def _grid(self) -> tuple[Floats, Floats]:
+        """b (G,) and L (S, G)."""
+        draws = self.theta_draws
+        lo, hi = min(self.scale.lo, draws.min()) - MARGIN, max(self.scale.hi, draws.max()) + MARGIN
+        b = np.arange(lo, hi, STEP)
+        return b, -log_likelihood(draws, np.zeros(draws.shape[1]), np.ones(draws.shape[1]), b, 0.0)
+
+    def posterior(
+        self,
+        correct: NDArray[np.int64],
+        answered: NDArray[np.int64],
+        prior: CandidatePrior | None,
+        guessing: float,
+    ) -> ItemPosterior:
+        if guessing or answered.min() != answered.max():
+            return super().posterior(correct, answered, prior, guessing)
+        b, logs = self._grid
+        fixed = (self.theta_draws @ correct)[:, None]
+
+        def density(part: slice) -> Floats:
+            value = fixed - correct.sum() * b[part] - answered[0] * logs[:, part]
+            if prior is not None:
+                value += prior.log_density(self.scale.to_z(b[part]))
+            return np.asarray(value - value.max(axis=1, keepdims=True))
+
+        first, last = 0, b.size - 1
+        while True:
+            stride = max(1, (last - first) // ROUGH)
+            near = np.flatnonzero(density(slice(first, last + 1, stride)).max(axis=0) > -DROP)
+            start, stop = first + max(near[0] - 1, 0) * stride, min(first + (near[-1] + 1) * stride, last)
+            narrow = stop - start < (last - first) // 3
+            first, last = start, stop
+            if stride == 1 or not narrow:
+                break
+        part = slice(first, last + 1, max(1, (last - first) // FINE))
+        mass = np.exp(density(part))
+        weight = np.mean(mass / mass.sum(axis=1, keepdims=True), axis=0)
+        return ItemPosterior(self.scale.to_z(b[part]), weight / weight.sum())
 
 
 @dataclass(frozen=True)
@@ -94,7 +147,9 @@ class DrawnWorld:
         sd = 1 / np.sqrt(self.calibration * np.mean(chance * (1 - chance), axis=1))
         theta = self.ability + rng.normal(0, sd)
         draws = theta + rng.normal(0, 1, (DRAWS, models)) * sd
-        self.frozen = Frozen(self.scale, theta - theta.mean(), draws - draws.mean(axis=1, keepdims=True))
+        self.frozen = CachedFrozen(
+            self.scale, theta - theta.mean(), draws - draws.mean(axis=1, keepdims=True)
+        )
         middle = rng.uniform(0.3, 0.7)
         self.lo, self.hi = middle - self.gap_width / 2, middle + self.gap_width / 2
         self.target = middle

@@ -156,8 +156,15 @@ class RewriterRecord:
         if len(misses) < ENOUGH:
             return 0.0
         within = max(int(np.searchsorted(away, distance, side="right")), (len(misses) + 1) // 2, ENOUGH)
-        half, nine = np.quantile(misses[:within], [0.5, 0.9]) / stdtrit(DF, [0.75, 0.95])
-        return float(max(half, nine))
+        if within not in self._spreads:
+            half, nine = np.quantile(misses[:within], [0.5, 0.9]) / stdtrit(DF, [0.75, 0.95])
+            self._spreads[within] = float(max(half, nine))
+        return self._spreads[within]
+
+    @cached_property
+    def _spreads(self) -> dict[int, float]:
+        """What `_observed` found, by how many misses it looked at."""
+        return {}
 
     def prior(self, target: float, parent: float, parent_sd: float = 0.0) -> CandidatePrior:
         """Prior of an item written for ``target`` from a parent at ``parent`` (z), known to ``parent_sd``."""

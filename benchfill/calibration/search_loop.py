@@ -33,7 +33,7 @@ Ints = NDArray[np.int64]
 Counts = tuple[Ints, Ints]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Frozen:
     """What never changes in a search: the axis and the pool's abilities ((M,), draws (S, M), logits).
 
@@ -44,6 +44,12 @@ class Frozen:
     theta: NDArray[np.float64]
     theta_draws: NDArray[np.float64]
     lowest_slope: float = 0.0
+
+    def posterior(
+        self, correct: Ints, answered: Ints, prior: CandidatePrior | None, guessing: float
+    ) -> ItemPosterior:
+        """Of an item's place, given right answers and answers (M,)."""
+        return item_posterior(self.theta_draws, correct, answered, self.scale, prior=prior, guessing=guessing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +110,6 @@ class Measured:
     answered: Ints
     asked: int = 0
     dry: bool = False
-
-    def posterior(self, frozen: Frozen) -> ItemPosterior:
-        return item_posterior(
-            frozen.theta_draws, self.correct, self.answered, frozen.scale,
-            prior=self.prior, guessing=self.guessing,
-        )  # fmt: skip
 
     def ask(self, source: Source, stop: int) -> Counts:
         """Bring it to ``stop`` attempts of every model; the counts of the new ones."""
@@ -247,10 +247,7 @@ class _Search:
                 # Not what the rewriter meant to write, and nothing to write from.
                 del self.history.children[name]
                 continue
-            alone = item_posterior(
-                self.frozen.theta_draws, each.correct, each.answered, self.frozen.scale,
-                guessing=each.guessing,
-            )  # fmt: skip
+            alone = self.frozen.posterior(each.correct, each.answered, None, each.guessing)
             self.history.hits.append(Hit(each.target, each.parent_z, alone.mean, alone.sd))
         return ended
 
@@ -288,7 +285,7 @@ class _Search:
         self._look(each)
 
     def _look(self, each: Measured) -> None:
-        posterior = each.posterior(self.frozen)
+        posterior = self.frozen.posterior(each.correct, each.answered, each.prior, each.guessing)
         counts = (each.correct, each.answered, each.guessing)
         # Nobody else looks at the maximum.
         fixed = isinstance(self.rules.strategy, Fixed)

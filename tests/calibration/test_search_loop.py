@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from benchfill.calibration.online import ItemPosterior
+from benchfill.calibration.online import CandidatePrior, ItemPosterior, item_posterior
 from benchfill.calibration.scale import Scale
 from benchfill.calibration.search_loop import Rules, search_gap
 from benchfill.calibration.selection import CandidateView, Goal
@@ -114,3 +114,16 @@ def test_a_rewriter_that_never_hits_ends_as_not_met():
     rules = Rules(Adaptive(), rounds=3)
     end = search_gap(world, world.goal(0.02), rules, world.frozen, world.history())
     assert end.status != "filled"
+
+
+@pytest.mark.parametrize("attempts", [1, 7, 100])
+@pytest.mark.parametrize("prior", [None, CandidatePrior(0.5, 0.05)])
+def test_simulated_searches_see_the_posteriors_of_a_run(attempts: int, prior: CandidatePrior | None):
+    world = DrawnWorld(np.random.default_rng([9, attempts]))
+    world.items["a"] = (0.45, 1 / (1 + np.exp(world.scale.to_b(0.45) - world.ability)))
+    counts = world.answer("a", 0, attempts)
+    cached = world.frozen.posterior(*counts, prior, 0.0)
+    exact = item_posterior(world.frozen.theta_draws, *counts, world.scale, prior=prior)
+    for name in ("mean", "sd", "lo90", "hi90"):
+        assert getattr(cached, name) == pytest.approx(getattr(exact, name), abs=0.01 * exact.sd)
+    assert cached.expected_deviation(0.5) == pytest.approx(exact.expected_deviation(0.5), rel=0.01)
