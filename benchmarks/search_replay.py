@@ -103,7 +103,10 @@ def make_split(benchmark: Log, bank: Log, models: Sequence[str], names: Sequence
     slope, level = np.polyfit(known, [places[item] for item in fit.items], 1)
     guesses = level + slope * (failure.mean() + CORRELATION * figure)
     return Split(
-        Frozen(scale, fit.theta, draws), places, counts, dict(zip(offered, guesses.tolist(), strict=True))
+        CachedFrozen(scale, fit.theta, draws),
+        places,
+        counts,
+        dict(zip(offered, guesses.tolist(), strict=True)),
     )
 
 
