@@ -17,12 +17,15 @@ from benchfill.commands.import_ import import_
 from benchfill.commands.init import init
 from benchfill.commands.ledger import ledger_app
 from benchfill.commands.merge import merge
+from benchfill.commands.models import models
 from benchfill.commands.power import power
 from benchfill.commands.prune import prune
+from benchfill.commands.quality import quality
 from benchfill.commands.resume import resume
 from benchfill.commands.review import review_app
 from benchfill.commands.run import run
 from benchfill.commands.runs import path, runs_app, status
+from benchfill.commands.select import select
 from benchfill.commands.session import main_callback, run_app
 from benchfill.commands.show import show
 from benchfill.commands.verify import verify
@@ -59,6 +62,9 @@ for command in (
     diagnose,
     power,
     prune,
+    quality,
+    select,
+    models,
     detect,
     grade,
     ablate,

@@ -24,16 +24,24 @@ from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 
 from benchfill.calibration.patterns import ResponsePatterns
+from benchfill.calibration.scoring import find_modes
 
-__all__ = ["Form", "Integral", "Nodes", "integrate", "log_marginals", "place_nodes", "success_on_nodes"]
+__all__ = [
+    "Form",
+    "Integral",
+    "Nodes",
+    "integrate",
+    "log_marginals",
+    "new_model_on_nodes",
+    "place_nodes",
+    "success_on_nodes",
+]
 
 Array = NDArray[np.float64]
 Index = slice | NDArray[np.int64]
 
 # Nodes a dimension. Of two, the first needs more: items that are always or never solved have a long tail there.
 _POINTS = {1: (15,), 2: (11, 7)}
-_SCORING_STEPS = 60
-_PROMISE = 1e-4  # of log integrand, in a step: less does not move a node by a hundredth of its sd
 _CHUNK = 1_500_000  # cells of models x patterns x nodes worked on at once
 
 
@@ -104,7 +112,8 @@ def place_nodes(form: Form, data: ResponsePatterns, phi: Array, start: Array) ->
     start : (patterns, dimensions)
         Where to begin the search for the integrands' modes.
     """
-    mode, root = _modes(form, data, phi, start)
+    w, sd = form.split(phi)
+    mode, root = find_modes(lambda x, part: _local(form, data, w, sd, x, part), start, sd)
     rough = _spread_nodes(mode, root)
     _, weight = log_marginals(form, data, phi, rough)
     mean = rough.mean(weight)
@@ -135,6 +144,14 @@ def success_on_nodes(form: Form, data: ResponsePatterns, phi: Array, nodes: Node
         chance = np.einsum("mgq,gq->mg", expit(_logits(form, w, nodes.x[part])), weight[part])
         found[:, part] = data.guessing[part] + (1.0 - data.guessing[part]) * chance
     return found
+
+
+def new_model_on_nodes(
+    form: Form, data: ResponsePatterns, w: Array, nodes: Nodes, weight: Array, rows: NDArray[np.int64]
+) -> Array:
+    """The same of one more model with parameters w, (features,), on some patterns: shape (rows,)."""
+    chance = (expit(_logits(form, w[None], nodes.x[rows])[0]) * weight[rows]).sum(axis=1)
+    return np.asarray(data.guessing[rows] + (1.0 - data.guessing[rows]) * chance)
 
 
 def integrate(form: Form, data: ResponsePatterns, phi: Array, nodes: Nodes) -> Integral:
@@ -216,30 +233,6 @@ def _log_likelihood(data: ResponsePatterns, part: Index, logit: Array) -> Array:
         log_right = np.logaddexp(np.log(guessing)[:, None], logit)
     value += np.einsum("mg,mgq->gq", right, log_right)
     return np.asarray(value + ((asked - right).sum(axis=0) * np.log1p(-guessing))[:, None])
-
-
-def _modes(form: Form, data: ResponsePatterns, phi: Array, start: Array) -> tuple[Array, Array]:
-    """Mode of each integrand, (patterns, dimensions), and the Cholesky factor of its inverse curvature.
-
-    Fisher scoring with a step length a pattern: it grows after a step uphill and shrinks instead of one downhill.
-    """
-    w, sd = form.split(phi)
-    x, length = start.copy(), np.ones(data.size.size)
-    height, push, curvature = _local(form, data, w, sd, x, slice(None))
-    active = np.arange(data.size.size)
-    for _ in range(_SCORING_STEPS):
-        step = np.linalg.solve(curvature[active], push[active][:, :, None])[:, :, 0]
-        promise = np.einsum("gd,gd->g", step, push[active])
-        active, step = active[promise > _PROMISE], step[promise > _PROMISE]
-        if not active.size:
-            break
-        there = x[active] + length[active, None] * np.clip(step, -sd, sd)
-        found = _local(form, data, w, sd, there, active)
-        up = found[0] >= height[active]
-        better = active[up]
-        x[better], height[better], push[better], curvature[better] = there[up], *(each[up] for each in found)
-        length[active] = np.where(up, np.minimum(1.0, 2.0 * length[active]), 0.3 * length[active])
-    return x, np.linalg.cholesky(np.linalg.inv(curvature))
 
 
 def _local(

@@ -13,26 +13,30 @@ always right keeps a finite place; the fit is the mode, found by Newton's method
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
+from benchfill.calibration.climb import Top, climb
 from benchfill.calibration.item_curves import ItemCurves
 from benchfill.calibration.latent import (
     Form,
     Nodes,
     integrate,
     log_marginals,
+    new_model_on_nodes,
     place_nodes,
     success_on_nodes,
 )
+from benchfill.calibration.new_model import chances_of_new_model
 from benchfill.calibration.patterns import ResponsePatterns, group_patterns
 from benchfill.calibration.response_log import ResponseLog
-from benchfill.errors import BenchfillError, InputError
+from benchfill.errors import InputError
 
-__all__ = ["ItemModel", "ItemModelFit", "fit_item_model"]
+__all__ = ["ItemModel", "ItemModelFit", "ability_precision", "fit_item_model"]
 
 Array = NDArray[np.float64]
 ItemModel = Literal["1pl", "model_slopes", "2pl"]
@@ -45,11 +49,7 @@ _LOG_SIGMA_B, _SD_LOG_SIGMA_B = 0.5, 1.0
 _SD_SLOPE = 1.0
 _LOG_SIGMA_A, _SD_LOG_SIGMA_A = -1.0, 1.0
 
-_STEPS = 60
-_LONGEST_STEP = 2.0
-_DECREMENT = 1e-4  # Newton's estimate of twice the distance to the top, nats
 _NOISE = 1e-3  # nats an item: two-dimensional quadrature is no better, and its value no smoother
-_HALVINGS = 6
 
 
 def _one(x: Array) -> tuple[Array, Array]:
@@ -131,6 +131,22 @@ class ItemModelFit:
         form = _FORMS[self.model]
         return success_on_nodes(form, self._patterns, self._phi, self._nodes)[:, self._patterns.of_item]
 
+    def success_of(self, correct: NDArray[np.int64], attempts: NDArray[np.int64]) -> Array:
+        """Chance of success on every item of a model the fit never saw, placed by its counts: shape (items,).
+
+        The model's parameters have the mean of the fitted ones and three times their sd as prior.
+        """
+        form = _FORMS[self.model]
+        w, _ = form.split(self._phi)
+        _, weight = log_marginals(form, self._patterns, self._phi, self._nodes)
+        return chances_of_new_model(
+            lambda new, rows: new_model_on_nodes(form, self._patterns, new, self._nodes, weight, rows),
+            w,
+            self._patterns.of_item,
+            correct,
+            attempts,
+        )
+
     def curves(self) -> ItemCurves:
         """Point estimates as curves; guessing is as given to the fit, feasibility 1."""
         guessing = self._patterns.guessing[self._patterns.of_item]
@@ -191,14 +207,14 @@ def fit_item_model(log: ResponseLog, model: ItemModel, *, guessing: Array | None
     models = len(log.models)
     phi, places = _start(data)
     centre = np.append(np.zeros(models), _LOG_SIGMA_B)
-    rarity = block_diag(_ability_precision(models), _SD_LOG_SIGMA_B**-2.0)
+    rarity = block_diag(ability_precision(models), _SD_LOG_SIGMA_B**-2.0)
     found = _climb("1pl", data, phi, places, centre, rarity)
     if model == "model_slopes":
         sigma_b = float(np.exp(found.phi[-1]))
         phi = np.column_stack([found.phi[:-1], np.full(models, sigma_b)]).ravel()
         centre = np.column_stack([np.zeros(models), np.full(models, sigma_b)]).ravel()
         rarity = np.diag(np.full(2 * models, (_SD_SLOPE * sigma_b) ** -2.0))
-        rarity[::2, ::2] = _ability_precision(models)
+        rarity[::2, ::2] = ability_precision(models)
         found = _climb(model, data, phi, found.places / sigma_b, centre, rarity)
     elif model == "2pl":
         places = np.column_stack([found.places[:, 0], np.zeros(data.size.size)])
@@ -209,15 +225,8 @@ def fit_item_model(log: ResponseLog, model: ItemModel, *, guessing: Array | None
     return _report(log, model, data, found)
 
 
-@dataclass(frozen=True, eq=False)
-class _Top:
-    phi: Array
-    places: Array  # (patterns, dimensions), posterior means
-    covariance: Array
-    nodes: Nodes
-
-
-def _ability_precision(models: int) -> Array:
+def ability_precision(models: int) -> Array:
+    """Precision of the prior of the models' logits at the mean item, shape (models, models)."""
     return np.asarray(np.linalg.inv(_SD_ABILITY**2 * np.eye(models) + _SD_MEAN**2))
 
 
@@ -231,44 +240,19 @@ def _start(data: ResponsePatterns) -> tuple[Array, Array]:
 
 def _climb(
     model: ItemModel, data: ResponsePatterns, phi: Array, start: Array, centre: Array, rarity: Array
-) -> _Top:
-    """Newton's method under a normal prior of that centre and precision."""
+) -> Top:
     form = _FORMS[model]
 
     def look(at: Array, near: Array) -> tuple[float, Nodes, Array]:
         nodes = place_nodes(form, data, at, near)
         value, weight = log_marginals(form, data, at, nodes)
-        off = at - centre
-        return float(data.size @ value) - 0.5 * float(off @ rarity @ off), nodes, nodes.mean(weight)
+        return float(data.size @ value), nodes, nodes.mean(weight)
 
-    value, nodes, places = look(phi, start)
-    for _ in range(_STEPS):
-        integral = integrate(form, data, phi, nodes)
-        gradient = integral.gradient - rarity @ (phi - centre)
-        bend, turn = np.linalg.eigh(rarity - integral.hessian)
-        bend = np.maximum(np.abs(bend), 1e-6)
-        step = turn @ ((turn.T @ gradient) / bend)
-        promise = float(gradient @ step)
-        top = _Top(phi, places, (turn / bend) @ turn.T, nodes)
-        if promise < _DECREMENT:
-            return top
-        step *= min(1.0, _LONGEST_STEP / float(np.abs(step).max()))
-        for _ in range(_HALVINGS):
-            found = look(phi + step, places)
-            if found[0] > value:
-                break
-            step *= 0.5
-        else:
-            if promise < _NOISE * float(data.size.sum()) + 0.5:
-                return top
-            break
-        phi, (value, nodes, places) = phi + step, found
-    raise BenchfillError(
-        f"The fit of the item model {model} did not converge.", "Check the response log for damaged counts."
-    )
+    noise = _NOISE * float(data.size.sum()) + 0.5
+    return climb(model, look, partial(integrate, form, data), phi, start, centre, rarity, noise=noise)
 
 
-def _report(log: ResponseLog, model: ItemModel, data: ResponsePatterns, top: _Top) -> ItemModelFit:
+def _report(log: ResponseLog, model: ItemModel, data: ResponsePatterns, top: Top) -> ItemModelFit:
     form, phi, places, nodes = _FORMS[model], top.phi, top.places, top.nodes
     w, sd = form.split(phi)
     value, _ = log_marginals(form, data, phi, nodes)

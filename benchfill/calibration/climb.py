@@ -1,0 +1,99 @@
+"""Newton's method for marginal posteriors whose integrals are laid anew at every step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchfill.calibration.latent import Integral
+from benchfill.errors import BenchfillError
+
+__all__ = ["Top", "climb"]
+
+Array = NDArray[np.float64]
+Nodes = Any
+
+_STEPS = 60
+_LONGEST_STEP = 2.0
+_DECREMENT = 1e-4  # Newton's estimate of twice the distance to the top, nats
+_HALVINGS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Top:
+    """Where the climb ended: parameters, posterior mean places, inverse of the negative Hessian, nodes."""
+
+    phi: Array
+    places: Array
+    covariance: Array
+    nodes: Nodes
+
+
+def climb(
+    name: str,
+    look: Callable[[Array, Array], tuple[float, Nodes, Array]],
+    integrate: Callable[[Array, Nodes], Integral],
+    phi: Array,
+    places: Array,
+    centre: Array,
+    rarity: Array,
+    *,
+    noise: float,
+    decrement: float = _DECREMENT,
+) -> Top:
+    """Climb to the mode under a normal prior of that centre and precision.
+
+    Parameters
+    ----------
+    name
+        Of the model, for an error.
+    look
+        Maps parameters and places near the integrands' modes to the log marginal likelihood, the nodes it was
+        integrated on, and the posterior mean places.
+    integrate
+        The same with gradient and Hessian, on given nodes.
+    noise
+        Nats by which the value may fail to rise without harm, since nodes move with the parameters.
+    decrement
+        Newton's estimate of twice the distance to the top at which to stop, nats.
+
+    Raises
+    ------
+    BenchfillError
+        No convergence.
+    """
+
+    def posterior(at: Array, near: Array) -> tuple[float, Nodes, Array]:
+        value, nodes, means = look(at, near)
+        off = at - centre
+        return value - 0.5 * float(off @ rarity @ off), nodes, means
+
+    value, nodes, places = posterior(phi, places)
+    for _ in range(_STEPS):
+        integral = integrate(phi, nodes)
+        gradient = integral.gradient - rarity @ (phi - centre)
+        bend, turn = np.linalg.eigh(rarity - integral.hessian)
+        bend = np.maximum(np.abs(bend), 1e-6)
+        step = turn @ ((turn.T @ gradient) / bend)
+        promise = float(gradient @ step)
+        top = Top(phi, places, (turn / bend) @ turn.T, nodes)
+        if promise < decrement:
+            return top
+        step *= min(1.0, _LONGEST_STEP / float(np.abs(step).max()))
+        for _ in range(_HALVINGS):
+            found = posterior(phi + step, places)
+            if found[0] > value:
+                break
+            step *= 0.5
+        else:
+            if promise < noise:
+                return top
+            break
+        phi, (value, nodes, places) = phi + step, found
+    raise BenchfillError(
+        f"The fit of the item model {name} did not converge.", "Check the response log for damaged counts."
+    )
