@@ -174,9 +174,9 @@ def predictive_fit(
     )
 
 
-def _success(logit: Floats, guessing: ArrayLike) -> Floats:
+def _success(logit: Floats, guessing: Floats | float) -> Floats:
     # Away from 0 and 1, where a variance of 0 would divide.
-    return np.asarray(np.clip(guessing + (1.0 - np.asarray(guessing)) * expit(logit), 1e-12, 1.0 - 1e-12))
+    return np.asarray(np.clip(guessing + (1.0 - guessing) * expit(logit), 1e-12, 1.0 - 1e-12))
 
 
 def _residual(theta: Floats, right: Floats, asked: Floats, b: Floats, guessing: Floats) -> Floats:
