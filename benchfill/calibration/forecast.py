@@ -18,7 +18,7 @@ from benchfill.calibration.online import attempts_needed
 from benchfill.calibration.scale import Scale
 from benchfill.calibration.strategy import Fixed, Strategy
 
-__all__ = ["Forecast", "forecast_search"]
+__all__ = ["Forecast", "forecast_search", "usual_range"]
 
 # Of one item on target: the mean of simulated searches, and their 10 % and 90 % quantiles.
 USUAL, LOW, HIGH = 6.0, 2.5, 10.0
@@ -61,5 +61,10 @@ def forecast_search(
     else:
         share = 1.0 if confirm and strategy.confirms else UNCONFIRMED
         unit = share * attempts_needed(theta, scale.to_b(target), scale, tolerance)
-    expected, low, high = (round(unit * each) for each in (USUAL, LOW, HIGH))
-    return Forecast(expected, low, high)
+    expected = round(unit * USUAL)
+    return Forecast(expected, *usual_range(expected))
+
+
+def usual_range(expected: int) -> tuple[int, int]:
+    """What eight of ten searches stay between, given the attempts that are expected."""
+    return round(expected * LOW / USUAL), round(expected * HIGH / USUAL)

@@ -73,10 +73,18 @@ def plan_table(gaps: Sequence[Row]) -> Table:
             number(gap["width"]),
             number(gap["target"]),
             deviation(gap.get("tolerance")),
-            "-" if expected is None else f"{expected:,.0f}",
+            "-" if expected is None else _expected(expected),
             there(gap),
         )
     return table
+
+
+def _expected(expected: int) -> str:
+    """The forecast of a plan, with what eight of ten searches stay between."""
+    from benchfill.calibration.forecast import usual_range
+
+    low, high = usual_range(expected)
+    return f"{expected:,.0f} ({low:,.0f} to {high:,.0f})"
 
 
 def there(gap: Row) -> str:
