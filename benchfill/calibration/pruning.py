@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from benchfill.calibration.measure import max_gap
 from benchfill.calibration.quantile_matching import quantile_matching
+from benchfill.calibration.ranking import mean_success, pair_signs, tau_of_signs
 from benchfill.calibration.response_log import ResponseLog
 from benchfill.calibration.targets import Target, Uniform, distance
 from benchfill.errors import InputError
@@ -131,21 +132,8 @@ def order_agreement(log: ResponseLog, kept: Sequence[str]) -> tuple[float | None
     A model's mean success is the mean over the items it was asked of its success rate on each; models that were asked
     nothing on one side are left out.
     """
-    full, part = _mean_success(log), _mean_success(log.select_items(kept))
+    full, part = mean_success(log), mean_success(log.select_items(kept))
     known = np.isfinite(full) & np.isfinite(part)
-    pairs = np.triu_indices(int(known.sum()), 1)
-    first, second = (
-        np.sign(np.round(np.subtract.outer(score, score), 12))[pairs] for score in (full[known], part[known])
-    )
-    ordered = np.count_nonzero(first) * np.count_nonzero(second)
-    tau = float((first * second).sum() / np.sqrt(ordered)) if ordered else None
-    return tau, int(np.count_nonzero(first * second < 0))
-
-
-def _mean_success(log: ResponseLog) -> NDArray[np.float64]:
-    asked = log.attempts > 0
-    rates = np.divide(log.correct, log.attempts, out=np.zeros(asked.shape), where=asked)
-    n_asked = asked.sum(axis=1)
-    scores = np.full(len(log.models), np.nan)
-    np.divide(rates.sum(axis=1), n_asked, out=scores, where=n_asked > 0)
-    return scores
+    first, second = pair_signs(full[known]), pair_signs(part[known])
+    tau = float(tau_of_signs(first, second))
+    return tau if np.isfinite(tau) else None, int(np.count_nonzero(first * second < 0))

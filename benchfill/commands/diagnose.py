@@ -16,6 +16,7 @@ from benchfill.commands.axis_options import (
     ThresholdOption,
     read_places,
 )
+from benchfill.commands.benchmark_logs import benchmark_names
 from benchfill.errors import GateRefused, InputError
 
 if TYPE_CHECKING:
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from benchfill.logs.importing import ImportOptions
 
 __all__ = ["diagnose"]
-
-# Names of files that say nothing of the benchmark: their folder does.
-_BARE_NAMES = frozenset({"responses", "responses_long", "responses_wide", "log", "results", "samples"})
 
 
 def diagnose(
@@ -129,7 +127,7 @@ def diagnose(
     found = [_read(path, items, map_ or [], options) for path in paths]
     documents: list[dict[str, Any]] = []
     with FitProgress(logs=len(found)) as progress:
-        for name, log in zip(_names(paths), found, strict=True):
+        for name, log in zip(benchmark_names(paths), found, strict=True):
             place = f"{len(documents) + 1}/{len(found)} {name}: " if len(found) > 1 else ""
 
             def show(fraction: float, message: str, place: str = place) -> None:
@@ -193,19 +191,6 @@ def _paths(logs: list[Path] | None, responses: Path | None) -> list[Path]:
             "Name one response log, or several.", "For example: benchfill diagnose responses.csv"
         )
     return paths
-
-
-def _names(paths: list[Path]) -> list[str]:
-    """Names of the benchmarks after their files or, where these say nothing or are alike, their folders."""
-    names = []
-    for path in paths:
-        stem = path.name.split(".")[0]
-        bare = not path.is_dir() and (stem in _BARE_NAMES or not stem)
-        names.append(path.absolute().parent.name if bare else path.absolute().name if path.is_dir() else stem)
-    return [
-        f"{path.absolute().parent.name}/{name}" if names.count(name) > 1 else name
-        for path, name in zip(paths, names, strict=True)
-    ]
 
 
 def _target(text: str) -> Target:
