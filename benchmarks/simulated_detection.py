@@ -3,10 +3,9 @@
     python -m benchmarks.simulated_detection --seeds 40
 
 For each seed the widest gap of the sample benchmark is searched (decisions of a run, answers of the world). A
-respondent's success is then raised by 0.4 on every item that TRULY lies inside the gap, and nowhere else. Both tests of
-a gain run on logs before and after: on the items of the sample, and with the accepted item, at its reported place,
-beside them.
-Everything is simulated.
+respondent's success is then raised by 0.4 on every item that TRULY lies inside the gap, and nowhere else: of the sample
+on none. Both tests of a gain run on logs before and after: on the items of the sample, and with the accepted item, at its
+reported place, beside them. Everything is simulated.
 """
 
 from __future__ import annotations
@@ -46,7 +45,10 @@ def powers(ablation: Ablation, seed: int, *, attempts: int, lift: float, pairs: 
     )
     # The respondent whose success on the new item leaves most room on both sides of the lifted one.
     p = chances[int(np.argmin(np.abs(chances[:, -1] - (0.5 - lift / 2))))].astype(float)
-    after = np.where((true > gap.lo) & (true < gap.hi), np.minimum(1.0, p + lift), p)
+    # Between the TRUE places of the items on both sides: an end of the estimated gap may truly lie inside of it.
+    lo = true[:-1][place[:-1] <= gap.lo].max()
+    hi = true[:-1][place[:-1] >= gap.hi].min()
+    after = np.where((true > lo) & (true < hi), np.minimum(1.0, p + lift), p)
     found: list[float] = []
     for chosen in (np.arange(len(items) - 1), np.arange(len(items))):
         order = chosen[np.argsort(place[chosen], kind="stable")]
