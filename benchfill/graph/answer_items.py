@@ -8,6 +8,7 @@ import csv
 import io
 import json
 import tempfile
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -156,6 +157,7 @@ async def _work(
                     Grader(sandbox, settings.grading),
                     grader_model=graders_opened.get("grader"),
                     shuffle=settings.answer.shuffle_options,
+                    twins=_twins(request.items),
                 )
                 try:
                     if settings.pool:
@@ -166,6 +168,18 @@ async def _work(
                     await asyncio.gather(*(client.aclose() for client in everyone))
     finally:
         sandbox.close()
+
+
+def _twins(items: Sequence[Item]) -> dict[str, int]:
+    """By item, how many before it have the same text; they are counted in the order of ids."""
+    seen: Counter[tuple[str, ...]] = Counter()
+    twins = {}
+    for item in sorted(items, key=lambda item: item.id):
+        text = (item.question, *item.choices)
+        if seen[text]:
+            twins[item.id] = seen[text]
+        seen[text] += 1
+    return twins
 
 
 @contextlib.asynccontextmanager

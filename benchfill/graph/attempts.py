@@ -42,6 +42,8 @@ class Panel:
         Asked where the grader cannot tell; None leaves such attempts missing.
     shuffle
         Whether the options of an item stand in another order at every attempt, where it allows that.
+    twins
+        By item: how many items before it have the same text. Each of them has attempts of its own.
     """
 
     benchmark: str
@@ -53,6 +55,7 @@ class Panel:
     down: dict[str, str] = field(default_factory=dict)
     grader_model: ModelClient | None = None
     shuffle: bool = False
+    twins: Mapping[str, int] = field(default_factory=dict)
 
     async def ask(self, item: Item, model: str, attempt: int) -> AttemptRow:
         """Ask once; a failure of the infrastructure is a missing attempt with its reason.
@@ -70,13 +73,14 @@ class Panel:
             shuffled_order(item, derive_seed(0, "options", item.id, model, attempt)) if self.shuffle else ()
         )
         shown = shown_item(item, order) if order else item
+        twin = self.twins.get(item.id, 0)
         result = await ask_respondent(
             self.clients[model],
             self.prompts.answer(shown),
             item=shown,
             grader=self.grader,
             seed=derive_seed(self.seed, "respondent", item.id, model, attempt),
-            tag=f"respondent/{self.benchmark}/a{attempt}",
+            tag=f"respondent/{self.benchmark}/a{attempt}" + (f"/twin{twin}" if twin else ""),
             attempt=attempt,
             last_resort=None if self.grader_model is None else partial(self._ask_grader, self.grader_model),
         )

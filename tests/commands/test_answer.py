@@ -96,6 +96,15 @@ def test_an_edited_benchmark_asks_what_is_new_and_another_one_everything(
     assert totals(benchfill(*more)) == (ITEMS * len(POOL), ALL)
 
 
+def test_items_of_the_same_text_have_attempts_of_their_own(
+    benchfill: Callable[..., Said], server: PoolServer, tmp_path: Path
+) -> None:
+    same = {"question": "Twice the same?", "answer": "42"}
+    write_items(tmp_path / "items.jsonl", i1=same, i3=same)
+    assert totals(benchfill(*command("--json"))) == (ALL, 0)
+    assert totals(benchfill(*command("--json"))) == (0, ALL)
+
+
 def test_fresh_asks_everything_anew_and_goes_on_where_it_was_stopped(
     benchfill: Callable[..., Said], server: PoolServer, tmp_path: Path
 ) -> None:
