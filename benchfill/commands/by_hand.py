@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -71,9 +71,14 @@ def edit(
         raise InputError(
             f"Run {folder.name} has no item {item}.", "`benchfill show` lists them.", kind="unknown_item"
         )
-    given = {"question": question, "answer": answer, "solution": solution}
-    given |= {"choices": tuple(choice) if choice else None, **(_fields_of(source) if source else {})}
-    changed = {name: value for name, value in given.items() if value is not None}
+    given = {
+        "question": question,
+        "answer": answer,
+        "solution": solution,
+        "choices": tuple(choice) if choice else None,
+        **(_fields_of(source) if source else {}),
+    }
+    changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if changed:
         new: Item | None = dataclasses.replace(old, **changed)
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rich import box
 from rich.table import Table
@@ -13,7 +13,9 @@ from rich.text import Text
 from benchfill.display.console import make_console, print_table
 from benchfill.display.tables import STATUS_STYLE
 from benchfill.display.text import interval, number, plain_text
-from benchfill.graph.by_hand import HandResult, HandWritten
+
+if TYPE_CHECKING:
+    from benchfill.graph.by_hand import HandResult, HandWritten
 
 __all__ = ["print_results", "result_line"]
 

@@ -64,7 +64,7 @@ def print_item(document: Mapping[str, Any], stream: TextIO | None = None) -> Non
     """Everything that is known of one item."""
     console = make_console(stream or sys.stdout)
     item, candidate = document["item"], document.get("candidate")
-    name = item["id"] if item else candidate["id"]
+    name = document["candidate"]["id"] if item is None else item["id"]
     console.print(
         Text(f"{plain_text(name)} of run {plain_text(document['run'])}", style="bold"), soft_wrap=True
     )

@@ -55,7 +55,7 @@ def _side(pool: Pool, ledger: Ledger | None) -> dict[str, Any]:
     estimates = pool.estimates()
     standing = standing_items(pool)
     places = original_places(pool)
-    figures = {"before": None, "after": None}
+    figures: dict[str, dict[str, float] | None] = {"before": None, "after": None}
     if places:
         added = [estimates[each.item].z for each in standing]
         figures = {"before": gap_figures(places), "after": gap_figures(places, added)}

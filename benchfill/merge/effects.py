@@ -140,24 +140,24 @@ def _filled(
     before: Fit, after: Fit, logs: MergedLogs, scale: Scale, places: Mapping[str, OnlinePlace]
 ) -> list[dict[str, Any]]:
     """Each gap that an added item was made for, before, and what is left of it."""
-    found = []
-    for item in logs.added:
-        if places[item].gap is None:
-            continue
-        lo, hi = places[item].gap or (0.0, 0.0)
-        inside = np.asarray(scale.to_z(after.b))
-        ends = np.unique(np.concatenate([[lo, hi], inside[(inside > lo) & (inside < hi)]]))
-        widest = int(np.argmax(np.diff(ends)))
-        left = Gap(float(ends[widest]), float(ends[widest + 1]), float(np.diff(ends)[widest]), 0.0)
-        whole = Gap(lo, hi, hi - lo, (lo + hi) / 2.0)
-        found.append(
-            {
-                "item": item,
-                "before": _resolution(resolve_gaps(before, logs.before, scale, [whole])[0]),
-                "after": _resolution(resolve_gaps(after, logs.after, scale, [left])[0]),
-            }
-        )
-    return found
+    spans = {item: span for item in logs.added if (span := places[item].gap) is not None}
+    inside = np.asarray(scale.to_z(after.b))
+    whole = [Gap(lo, hi, hi - lo, (lo + hi) / 2.0) for lo, hi in spans.values()]
+    left = [_widest(inside, lo, hi) for lo, hi in spans.values()]
+    then = resolve_gaps(before, logs.before, scale, whole)
+    now = resolve_gaps(after, logs.after, scale, left)
+    return [
+        {"item": item, "before": _resolution(one), "after": _resolution(two)}
+        for item, one, two in zip(spans, then, now, strict=True)
+    ]
+
+
+def _widest(z: NDArray[np.float64], lo: float, hi: float) -> Gap:
+    """The widest stretch without an item that is left of a gap."""
+    ends = np.unique(np.concatenate([[lo, hi], z[(z > lo) & (z < hi)]]))
+    at = int(np.argmax(np.diff(ends)))
+    first, last = float(ends[at]), float(ends[at + 1])
+    return Gap(first, last, last - first, (first + last) / 2.0)
 
 
 def score_document(log: ResponseLog, added: Sequence[str]) -> dict[str, Any]:
@@ -217,7 +217,7 @@ def _refit_document(
 ) -> dict[str, Any]:
     """Online and full place of every added item, and how far each ability is from the frozen one."""
     at = {item: index for index, item in enumerate(fit.items)}
-    items = []
+    items: list[dict[str, Any]] = []
     for item, online in places.items():
         full, sd = float(scale.to_z(fit.b[at[item]])), float(fit.b_sd[at[item]] / scale.width)
         items.append(
@@ -234,7 +234,7 @@ def _refit_document(
     known = dict(zip(frozen.models, frozen.theta, strict=True))
     draws = np.asarray(frozen.theta_draws)
     sd_of = dict(zip(frozen.models, draws.std(axis=0).tolist(), strict=True))
-    drift = [
+    drift: list[dict[str, Any]] = [
         {
             "model": model,
             "frozen": known[model],

@@ -71,9 +71,9 @@ def choose_items(pool: Pool, *, unreviewed: bool) -> Selection:
     """
     record = review_record(pool)
     chosen, left_out = [], {}
-    for item, decision in standing_decisions(pool).items():
+    for name, decision in standing_decisions(pool).items():
         if decision.verdict == "reject":
-            left_out[item] = f"rejected by {decision.who}: {decision.reason}"
+            left_out[name] = f"rejected by {decision.who}: {decision.reason}"
     for row in accepted_items(pool):
         item, review = pool.item(row["id"]), record.items[row["id"]]
         if item is None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchfill.calibration.figures import benchmark_figures
 from benchfill.memory.runs import RunFolder
 from benchfill.merge.folder import MergeRequest, merge_run
 from tests.merge.made_run import known_effects, make_run, write_benchmark
@@ -26,7 +28,12 @@ def merged_once(made_home: Path) -> tuple[Path, dict[str, Any]]:
     out = made_home / "merged"
     request = MergeRequest(out, unreviewed=True, engine="laplace")
     run = RunFolder(made_home / "home" / "runs" / "made")
-    return out, merge_run(run, made_home / "home" / "ledger.sqlite", request, lambda fraction, message: None)
+    with pytest.MonkeyPatch.context() as patch:
+        # Their Monte Carlo error is no matter here, and four hundred draws take seconds.
+        patch.setattr("benchfill.merge.effects.benchmark_figures", partial(benchmark_figures, draws=40))
+        return out, merge_run(
+            run, made_home / "home" / "ledger.sqlite", request, lambda fraction, message: None
+        )
 
 
 @pytest.fixture
