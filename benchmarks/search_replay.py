@@ -4,10 +4,10 @@
     python -m benchmarks.search_replay --shared ../shared --searches 400 --world aime --keep FILE
 
 ``math``: 60 items of MATH-500 drawn by a seed are the benchmark, the other 440 the bank. ``aime``: AIME 2024 is the
-benchmark, all of MATH-500 the bank. Twelve models spread over their scores; abilities are fitted on 16 attempts a
-cell of the benchmark. Targets are drawn where the pool's efficiency is at least 0.4, in gaps of 0.15. The rewriter
-offers bank items by a guess of difficulty that correlates with their failure rate by 0.8. Attempts are drawn from the
-log without replacement. "True" is the peak of the expected likelihood of ALL logged answers under the frozen
+benchmark, all of MATH-500 the bank. Twelve models spread over their scores; abilities are fitted on all logged attempts
+at the benchmark. Targets are drawn where the pool tells at least 0.6 of the most it tells anywhere, in gaps of 0.15.
+The rewriter offers bank items by a guess of difficulty that correlates with their failure rate by 0.8. Attempts are
+drawn from the log without replacement. "True" is the peak of the expected likelihood of ALL logged answers under the frozen
 abilities; pool dependence is how far apart the two halves of the models put the same items by all their answers.
 """
 
@@ -36,8 +36,8 @@ from benchmarks.search import TOLERANCE, Ended, Row, share_of_fixed, summarise
 from benchmarks.search_worlds import DRAWS, CachedFrozen
 
 AIME = "matrices/noises_highk_temp0.7__aime2024_cot/responses_long.csv.gz"
-MODELS, BENCHMARK, FITTED_ON, GAP_WIDTH = 12, 60, 16, 0.15
-EFFICIENCY, CORRELATION = 0.4, 0.8
+MODELS, BENCHMARK, GAP_WIDTH = 12, 60, 0.15
+INFORMED, CORRELATION = 0.6, 0.8
 # Gaps searched with one split: a fit costs as much as ten searches.
 A_SPLIT = 16
 METHODS: tuple[tuple[str, Strategy], ...] = (
@@ -67,13 +67,6 @@ class Split:
         return float(self.frozen.scale.to_z(likelihood_peak(self.frozen.theta[models].tolist(), rates)))
 
 
-def _drawn(counts: tuple[Floats, Floats], each: int, rng: np.random.Generator) -> Counts:
-    """Some of the logged attempts of every model, without replacement."""
-    right, asked = (column.astype(np.int64) for column in counts)
-    some = np.minimum(each, asked)
-    return rng.hypergeometric(right, asked - right, some), some
-
-
 def make_split(benchmark: Log, bank: Log, models: Sequence[str], names: Sequence[str], seed: int) -> Split:
     """Fit the pool on ``names`` of the benchmark's log; the bank's other items are offered."""
     rng = np.random.default_rng([seed, 1])
@@ -82,12 +75,12 @@ def make_split(benchmark: Log, bank: Log, models: Sequence[str], names: Sequence
         right, asked = np.array([log[model][item] for model in models], dtype=np.float64).T
         return right, asked
 
-    asked = [_drawn(column(benchmark, item), FITTED_ON, rng) for item in names]
+    asked = [column(benchmark, item) for item in names]
     log = ResponseLog(
         tuple(models),
         tuple(names),
-        np.stack([each[0] for each in asked], axis=1),
-        np.stack([each[1] for each in asked], axis=1),
+        np.stack([each[0] for each in asked], axis=1).astype(np.int64),
+        np.stack([each[1] for each in asked], axis=1).astype(np.int64),
     )
     fit = fit_1pl(log, engine="laplace", seed=seed)
     scale = minmax_scale(fit)
@@ -145,11 +138,9 @@ class LoggedSource:
 def search_split(split: Split, strategy: Strategy, seed: int, number: int) -> Ended:
     """One search; its target is the same for every method."""
     frozen, scale = split.frozen, split.frozen.scale
-    seen = [
-        z
-        for z in np.linspace(0.1, 0.9, 161)
-        if 4 * pool_information(frozen.theta, scale.to_b(z)) >= EFFICIENCY
-    ]
+    places = np.linspace(0.1, 0.9, 161)
+    told = np.array([pool_information(frozen.theta, scale.to_b(float(z))) for z in places])
+    seen = places[told >= INFORMED * told.max()]
     target = float(np.random.default_rng([seed, number, 2]).choice(seen))
     source = LoggedSource(split, target, np.random.default_rng([seed, number, 3]))
     goal = GapGoal(target - GAP_WIDTH / 2, target + GAP_WIDTH / 2, target, TOLERANCE)
