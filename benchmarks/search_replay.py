@@ -7,8 +7,8 @@
 benchmark, all of MATH-500 the bank. Twelve models spread over their scores; abilities are fitted on all logged attempts
 at the benchmark. Targets are drawn where the pool tells at least 0.6 of the most it tells anywhere, in gaps of 0.15.
 The rewriter offers bank items by a guess of difficulty that correlates with their failure rate by 0.8. Attempts are
-drawn from the log without replacement. "True" is the peak of the expected likelihood of ALL logged answers under the frozen
-abilities; pool dependence is how far apart the two halves of the models put the same items by all their answers.
+drawn from the log without replacement. "True" is the peak of the expected likelihood of ALL logged answers under the
+frozen abilities; pool dependence is how far apart the two halves of the models put the same items by all their answers.
 """
 
 from __future__ import annotations
