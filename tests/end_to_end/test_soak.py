@@ -34,7 +34,9 @@ def test_faults_that_stay_leave_attempts_missing_and_nothing_false(unsearched: P
     with memory:
         memory.execute("DELETE FROM gaps WHERE gap > 1")
     memory.close()
-    leg = searched(unsearched, LASTING_POOL)
+    limited = searched(unsearched, LASTING_POOL, "--max-calls", "100")
+    assert (limited.code, limited.requests) == (3, 100)
+    leg = searched(unsearched, LASTING_POOL, "--max-calls", "100000")
     assert leg.code in (0, 4)
     (item,) = leg.accepted
     assert abs(item.true - item.target) < 2 * item.tolerance
