@@ -4,8 +4,8 @@
 
 For each seed the widest gap of the sample benchmark is searched (decisions of a run, answers of the world). A
 respondent's success is then raised by 0.4 on every item that TRULY lies inside the gap, and nowhere else: of the sample
-on none. Both tests of a gain run on logs before and after: on the items of the sample, and with the accepted item, at its
-reported place, beside them. Everything is simulated.
+on none. Both tests of a gain run on logs before and after: on the items of the sample, and with the accepted item, at
+its reported place, beside them. Everything is simulated.
 """
 
 from __future__ import annotations

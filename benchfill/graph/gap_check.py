@@ -84,7 +84,7 @@ async def _ask_until_settled(search: Search, known: GapCheckRow) -> list[GapRow]
         unsettled = ", ".join(
             f"{look.gap.lo:.3f} to {look.gap.hi:.3f} (p_empty {look.p_empty:.2f})"
             for look in looks
-            if not look.resolved
+            if not look.resolved and wanted.keys() & set(look.ask)
         )
         answers = len(search.models) * sum(wanted.values())
         message = f"asking {len(wanted)} original items again ({answers:,} attempts), for {unsettled} may not be there"
