@@ -22,6 +22,7 @@ OTHERS = {
     "LICENSE": "MIT",
     ".ci/run": "everything that must pass before a change lands",
     "README.md": "this page",
+    "README.zh.md": "this page in Chinese",
     "py.typed": "the package carries types",
     "pinned.json": "hashes of the released prompts",
     "items.jsonl": "the sample benchmark, written for this project",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -40,3 +41,24 @@ def test_every_command_is_in_the_readme():
     ]
     for name in names:
         assert f"`benchfill {name}" in README or f"`{name}" in README, name
+
+
+def parts_of(name: str) -> tuple[list[str], list[str], list[str]]:
+    """Shell blocks without their indent, first cells of tables, and pages that are linked to."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    blocks = [
+        "\n".join(map(str.strip, each.splitlines())) for each in re.findall(r"```sh\n(.*?)```", text, re.S)
+    ]
+    cells = re.findall(r"^\| (`.*?) \|", text, re.M)
+    return blocks, cells, re.findall(r"\]\((docs/[^)]*)\)", text)
+
+
+def test_the_chinese_readme_has_the_commands_of_the_english_one():
+    english, chinese = parts_of("README.md"), parts_of("README.zh.md")
+    assert len(english[0]) >= 4
+    assert chinese == english
+
+
+def test_linked_pages_are_there():
+    for page in parts_of("README.md")[2]:
+        assert (ROOT / page).is_file(), page
