@@ -121,6 +121,7 @@ def status(
     """Show how far a run is: its gaps, and what was found for each."""
     from benchfill.graph.gap_check import gap_check_report
     from benchfill.graph.gap_report import gap_report
+    from benchfill.memory.accepted import fates
     from benchfill.memory.pool import Pool
     from benchfill.memory.runs import find_run
     from benchfill.settings import benchfill_home
@@ -128,7 +129,8 @@ def status(
     folder = find_run(benchfill_home(), run)
     pool = Pool(folder.memory, create=False)
     try:
-        gaps = [gap_report(pool, gap) for gap in pool.gaps()]
+        since, reports = fates(pool), [gap_report(pool, gap) for gap in pool.gaps()]
+        gaps = [{**report, "since": since.get(str(report["accepted"]), "")} for report in reports]
         document = {**_overview(folder), "gaps": gaps, "gap_check": gap_check_report(pool)}
     finally:
         pool.close()

@@ -141,6 +141,8 @@ def _outcome(gap: Row) -> Text:
         status.append(", unconfirmed", style="yellow")
     if (gap.get("fit") or {}).get("misfits"):
         status.append(", misfits", style="yellow")
+    if gap.get("since"):
+        status.append(f", {plain_text(gap['since'])}", style="yellow")
     return status
 
 

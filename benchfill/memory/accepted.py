@@ -9,7 +9,7 @@ from benchfill.memory.decisions import MaintainerDecision, decisions_of, standin
 from benchfill.memory.pool import Pool
 from benchfill.memory.records import Candidate, GapRow
 
-__all__ = ["StandingItem", "found_items", "replaced_items", "standing_items"]
+__all__ = ["StandingItem", "fates", "found_items", "replaced_items", "standing_items"]
 
 FOUND = frozenset({"filled", "accepted_outside_tolerance"})
 
@@ -93,3 +93,11 @@ def replaced_items(pool: Pool) -> dict[str, str]:
         if not (back and decision is not None and decision.number > edited.get(str(candidate.item), 0)):
             found[candidate.replaces] = str(candidate.item)
     return found
+
+
+def fates(pool: Pool) -> dict[str, str]:
+    """What people did about new items since they were found, in words, by id; nothing for the others."""
+    found = {
+        item: f"{decision.verdict}ed by {decision.who}" for item, decision in standing_decisions(pool).items()
+    }
+    return {**found, **{item: f"replaced by {new}" for item, new in replaced_items(pool).items()}}

@@ -95,6 +95,7 @@ def test_decisions_are_appended_and_shown(benchfill, made):  # noqa: F811
         ("reject", "ada", "no"),
     ]
     assert "rejected by the maintainer" in " ".join(benchfill("show", "made").out.split())
+    assert "rejected by ada" in " ".join(benchfill("status", "made").out.split())
     exported = benchfill("export", "made", "--out", str(made.path / "out.jsonl"))
     assert "1 accepted items" in exported.err
     for item, said in (("q01", "original benchmark"), ("nobody", "no new item")):
