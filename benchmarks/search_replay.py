@@ -42,9 +42,9 @@ INFORMED, CORRELATION = 0.6, 0.8
 A_SPLIT = 16
 METHODS: tuple[tuple[str, Strategy], ...] = (
     ("adaptive", Adaptive()),
-    ("fixed k=8 tau=0.01", Fixed(8, 0.01)),
     ("fixed k=16 tau=0.01", Fixed(16, 0.01)),
     ("fixed k=32 tau=0.01", Fixed(32, 0.01)),
+    ("fixed k=64 tau=0.01", Fixed(64, 0.01)),
 )
 Log = dict[str, dict[str, Cell]]
 Floats = NDArray[np.float64]
