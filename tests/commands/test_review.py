@@ -50,6 +50,7 @@ def test_folders_go_to_stdout_and_the_hash_is_told(
 
     # One decision that counts and two that cannot: the first is kept, the others are told, the exit code is 1.
     key = json.loads((run.path / "reviews" / "round-1.key.json").read_text())["packets"][0]["items"]
+    key.sort(key=lambda item: item["origin"] != "original")
     rows = [{"blind_id": key[0]["blind_id"], "verdict": "unsure"}, {"blind_id": "nobody", "verdict": "approve"},
             {"blind_id": key[1]["blind_id"], "verdict": "approved"}]  # fmt: skip
     path = tmp_path / "back.jsonl"

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import base64
+import fcntl
 import itertools
 import json
 import os
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
 HOW_TO_GET_IT = "no Chromium here (Debian: apt-get install chromium fonts-wqy-zenhei)"
+LAUNCHER = "import os, sys; _, a, b, *do = sys.argv; os.dup2(int(a), 3); os.dup2(int(b), 4); os.execv(do[0], do)"
 KEYS = {"Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowRight": 39}
 
 
@@ -26,17 +29,18 @@ class Chromium:
     def __init__(self, binary: str, profile: Path) -> None:
         to_read, self._to = os.pipe()
         self._from, to_write = os.pipe()
+        # Out of the way of 3 and 4, from which the browser reads and to which it writes.
+        ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (to_read, to_write)]
         self._errors = (profile / "stderr").open("wb")
         self._process = subprocess.Popen(
-            # The browser reads its third file and writes its fourth.
-            ["/bin/sh", "-c", f'exec "$0" "$@" 3<&{to_read} 4>&{to_write}', binary, "--headless=new", "--no-sandbox",
+            [sys.executable, "-I", "-S", "-c", LAUNCHER, *map(str, ends), binary, "--headless=new", "--no-sandbox",
              "--remote-debugging-pipe", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-sync",
              "--disable-extensions", "--disable-background-networking", "--disable-component-update",
              "--window-size=900,900", f"--user-data-dir={profile}", "about:blank"],
-            pass_fds=(to_read, to_write), stdout=subprocess.DEVNULL, stderr=self._errors, stdin=subprocess.DEVNULL,
+            pass_fds=ends, stdout=subprocess.DEVNULL, stderr=self._errors, stdin=subprocess.DEVNULL,
         )  # fmt: skip
-        os.close(to_read)
-        os.close(to_write)
+        for end in (to_read, to_write, *ends):
+            os.close(end)
         self._numbers = itertools.count(1)
         self._rest = b""
 
@@ -86,7 +90,7 @@ class Page:
         assert "exceptionDetails" not in told, told
         return told["result"].get("value")
 
-    def wait(self, script: str, seconds: float = 20.0) -> None:
+    def wait(self, script: str, seconds: float = 60.0) -> None:
         end = time.monotonic() + seconds
         while not self.value(script):
             assert time.monotonic() < end, (

@@ -47,7 +47,8 @@ class Reviewer:
 def review(packets: Path, name: str) -> dict[str, str]:
     """Fill in a packet; verdicts by question."""
     rows = [json.loads(line) for line in (packets / name / "review.jsonl").read_text().splitlines()]
-    filled = [Reviewer(name).fill(row) for row in rows]
+    reviewer = Reviewer(name)
+    filled = [reviewer.fill(row) for row in rows]
     (packets / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in filled))
     return {row["question"]: row["verdict"] for row in filled}
 
