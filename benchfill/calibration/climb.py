@@ -44,6 +44,7 @@ def climb(
     *,
     noise: float,
     decrement: float = _DECREMENT,
+    most_steps: int | None = None,
 ) -> Top:
     """Climb to the mode under a normal prior of that centre and precision.
 
@@ -60,6 +61,8 @@ def climb(
         Nats by which the value may fail to rise without harm, since nodes move with the parameters.
     decrement
         Newton's estimate of twice the distance to the top at which to stop, nats.
+    most_steps
+        After which to be content with what was reached; None asks for convergence.
 
     Raises
     ------
@@ -73,7 +76,7 @@ def climb(
         return value - 0.5 * float(off @ rarity @ off), nodes, means
 
     value, nodes, places = posterior(phi, places)
-    for _ in range(_STEPS):
+    for step_at in range(_STEPS):
         integral = integrate(phi, nodes)
         gradient = integral.gradient - rarity @ (phi - centre)
         bend, turn = np.linalg.eigh(rarity - integral.hessian)
@@ -81,7 +84,7 @@ def climb(
         step = turn @ ((turn.T @ gradient) / bend)
         promise = float(gradient @ step)
         top = Top(phi, places, (turn / bend) @ turn.T, nodes)
-        if promise < decrement:
+        if promise < decrement or step_at == most_steps:
             return top
         step *= min(1.0, _LONGEST_STEP / float(np.abs(step).max()))
         for _ in range(_HALVINGS):
@@ -90,7 +93,7 @@ def climb(
                 break
             step *= 0.5
         else:
-            if promise < noise:
+            if promise < noise or most_steps is not None:
                 return top
             break
         phi, (value, nodes, places) = phi + step, found

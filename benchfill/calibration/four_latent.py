@@ -195,19 +195,18 @@ def integrate(who: Population, data: ResponsePatterns, phi: Array, frames: Frame
 def _chances(w: Array, x: Array) -> tuple[Single, Single, Single, Single, Single]:
     """P, 1 - P, sigmoid, dP/dlogit, each (models, patterns, nodes), and a (patterns, nodes)."""
     place, w = x.astype(np.float32), w.astype(np.float32)
-    slope = np.exp(place[..., 1])
+    slope: Single = np.exp(place[..., 1])
     b = place[..., 0] if w.shape[1] == 1 else w[:, 1, None, None] * place[..., 0]
     turned: Single = np.exp(np.clip(slope * (b - w[:, 0, None, None]), -_FLAT, _FLAT)).astype(np.float32)
-    able = 1 / (1 + turned)
+    able: Single = np.float32(1) / (1 + turned)
     turned *= able  # 1 - able
     c, q = (1 / (1 + np.exp(-place[..., axis])) for axis in (2, 3))
-    share = (1 - c) * q
+    share: Single = (1 - c) * q
     # (1 - c) (1 - q) from its own logit, since q tends to 1.
-    wrong = share * turned + (1 - c) / (1 + np.exp(place[..., 3]))
-    right = c + share * able
+    wrong: Single = share * turned + (1 - c) / (1 + np.exp(place[..., 3]))
+    right: Single = np.maximum(c + share * able, np.float32(_TINY))
     turned *= share * able
-    tiny = np.float32(_TINY)
-    return np.maximum(right, tiny), np.maximum(wrong, tiny), able, turned, slope
+    return right, np.maximum(wrong, np.float32(_TINY)), able, turned, slope
 
 
 def _counts(data: ResponsePatterns, part: slice) -> tuple[Single, Single]:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag
 from scipy.special import expit
 
-from benchfill.calibration.climb import climb
+from benchfill.calibration.climb import Top, climb
 from benchfill.calibration.four_latent import (
     Frames,
     Population,
@@ -53,7 +53,9 @@ _GUESSING, _FEASIBILITY, _LOG_SD_EDGE = (-2.2, 1.5), (3.0, 1.5), (0.0, 0.8)
 _SD_SLOPE = 1.0
 
 MOST_ITEMS = 800  # that the climb takes; all items of a longer log take part in its last step
-_NOISE = 3e-3  # nats an item
+_NOISE = (
+    3e-3  # nats an item and doubling of attempts: posteriors that many answers bend are harder to integrate
+)
 _DECREMENT = 1e-2  # nats: a tenth of a standard error of the best-known parameter
 
 
@@ -154,13 +156,32 @@ def fit_four_parameter(log: ResponseLog, *, model_slopes: bool = False) -> FourP
     part, _ = some_items(log, None, MOST_ITEMS * len(log.models), seed=0)
     data = group_patterns(part)
     phi, places, centre, rarity = _start(part, data, who)
+    top = _climb(who, data, phi, places, centre, rarity, most_steps=None)
+    if part is not log:
+        data = group_patterns(log)
+        _, mean, _ = who.split(top.phi)
+        places = np.tile(mean, (data.size.size, 1))
+        top = _climb(who, data, top.phi, places, centre, rarity, most_steps=1)
+    return _report(log, data, who, top.phi, top.nodes)
 
+
+def _climb(
+    who: Population,
+    data: ResponsePatterns,
+    phi: Array,
+    places: Array,
+    centre: Array,
+    rarity: Array,
+    *,
+    most_steps: int | None,
+) -> Top:
     def look(at: Array, near: Array) -> tuple[float, Frames, Array]:
         frames = place_frames(who, data, at, near)
         value, weight = log_marginals(who, data, at, frames)
         return float(data.size @ value), frames, frames.moments(weight)[0]
 
-    top = climb(
+    doublings = float(np.log2(1.0 + data.attempts.max()))
+    return climb(
         "4pl",
         look,
         partial(integrate, who, data),
@@ -168,18 +189,10 @@ def fit_four_parameter(log: ResponseLog, *, model_slopes: bool = False) -> FourP
         places,
         centre,
         rarity,
-        noise=_NOISE * len(part.items) + 0.5,
+        noise=1.0 + _NOISE * float(data.size.sum()) * doublings,
         decrement=_DECREMENT,
+        most_steps=most_steps,
     )
-    if part is log:
-        return _report(log, data, who, top.phi, top.nodes)
-    data = group_patterns(log)
-    phi = top.phi
-    _, mean, _ = who.split(phi)
-    frames = place_frames(who, data, phi, np.tile(mean, (data.size.size, 1)))
-    integral = integrate(who, data, phi, frames)
-    phi = phi + np.linalg.solve(rarity - integral.hessian, integral.gradient - rarity @ (phi - centre))
-    return _report(log, data, who, phi, frames)
 
 
 def _start(log: ResponseLog, data: ResponsePatterns, who: Population) -> tuple[Array, Array, Array, Array]:

@@ -84,7 +84,7 @@ def item_document(
                 ],
             }
         )
-    order = np.lexsort((whole.models, -fit.theta))
+    order = sorted(range(len(whole.models)), key=lambda at: (-fit.theta[at], whole.models[at]))
     document = {
         "item_model": {
             "model": "4pl",

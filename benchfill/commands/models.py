@@ -162,7 +162,7 @@ def _aligned(log: ResponseLog, test: ResponseLog, path: Path) -> ResponseLog:
                 f"{path} has {side} {new[0]!r}, which the log does not have: nothing is known of it.",
                 kind="unknown_id",
             )
-    at = np.ix_([log.models.index(each) for each in test.models], np.searchsorted(log.items, test.items))
+    at = np.ix_(np.searchsorted(log.models, test.models), np.searchsorted(log.items, test.items))
     correct, attempts = np.zeros_like(log.correct), np.zeros_like(log.attempts)
     correct[at], attempts[at] = test.correct, test.attempts
     return ResponseLog(log.models, log.items, correct, attempts)

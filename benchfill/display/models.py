@@ -83,7 +83,7 @@ def print_models(document: Mapping[str, Any], stream: TextIO | None = None) -> N
     for at, each in enumerate(comparison["contenders"]):
         scores = each["scores"]
         style = "bold" if at == comparison["best"] else ""
-        cells = [Text(NAMES[each["model"]], style=style), _SCOPES[each["scope"]]]
+        cells: list[Text | str] = [Text(NAMES[each["model"]], style=style), _SCOPES[each["scope"]]]
         if scores is None:
             cells += ["did not fit", *[""] * 6]
         else:
