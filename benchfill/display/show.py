@@ -78,6 +78,8 @@ def print_item(document: Mapping[str, Any], stream: TextIO | None = None) -> Non
         _difference(console, document["difference"])
     if document["posterior"] is not None:
         _posterior(console, document["posterior"])
+    if document["fit"] is not None:
+        _fit(console, document["fit"])
     if document["attempts"]:
         print_table(console, _attempts(document["attempts"]))
     if candidate is not None:
@@ -153,6 +155,14 @@ def _posterior(console: Console, found: Mapping[str, Any]) -> None:
     if found["expected_deviation"] is not None:
         parts.append(f"expected deviation {deviation(found['expected_deviation'])}")
     _line(console, "z", ", ".join(parts))
+
+
+def _fit(console: Console, fit: Mapping[str, Any]) -> None:
+    said = (
+        f"p {number(fit['p'])}, residual misfit {number(fit['residual'], 2)} logits (the benchmark's own items "
+        f"{number(fit['own_residual'], 2)})"
+    )
+    _line(console, "fit", Text(f"misfits: {said}", style="yellow") if fit["misfits"] else said)
 
 
 def _attempts(attempts: Mapping[str, Mapping[str, Any]]) -> Table:

@@ -23,7 +23,7 @@ from benchfill.graph.item_like import item_like
 from benchfill.graph.judge import judge_candidate
 from benchfill.graph.measuring import count, estimate_of, still_answered
 from benchfill.graph.plan import LARGEST_TOLERANCE
-from benchfill.graph.remember import SUSPECT
+from benchfill.graph.remember import SUSPECT, keep_fit
 from benchfill.graph.rewrite import item_id_of
 from benchfill.graph.search import Search
 from benchfill.item import Item
@@ -216,6 +216,8 @@ async def _calibrated(search: Search, candidate: Candidate, item: Item) -> HandR
     candidate = dataclasses.replace(candidate, target=target)
     suspect = new_item_fit(search.theta, *counts, item.guessing).suspect_key(search.lowest_slope)
     status: CandidateStatus = "rejected" if suspect else "accepted"
+    if not suspect:
+        keep_fit(search, candidate)
     return _settled(search, candidate, status, SUSPECT if suspect else "", posterior, rows)
 
 

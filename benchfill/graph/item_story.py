@@ -86,6 +86,7 @@ def item_story(pool: Pool, ledger: Ledger | None, name: str) -> dict[str, Any]:
         "item": None if item is None else _text(item),
         "origin": "original" if candidate is None else candidate.by_hand or "search",
         "posterior": None if estimate is None else _posterior(pool, estimate),
+        "fit": None if item is None else pool.item_fit(item.id),
         "attempts": {} if item is None else _attempts(pool, item.id),
         "children": sorted(
             {str(each.item) for each in candidates if item and each.parent == item.id and each.item}

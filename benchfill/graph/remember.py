@@ -17,7 +17,7 @@ from benchfill.graph.state import SearchState, Step
 from benchfill.graph.summary import plan_event
 from benchfill.memory.records import Candidate, CandidateStatus, GapRow, GapStatus, ItemFitRow
 
-__all__ = ["remember"]
+__all__ = ["SUSPECT", "keep_fit", "remember"]
 
 SUSPECT = "suspect_key: weaker models solve it more often than stronger ones"
 
@@ -42,7 +42,7 @@ def remember(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
         status = "unfilled"
     if accepted is not None:
         _settle(search, search.pool.candidate(accepted), "accepted")
-        _keep_fit(search, search.pool.candidate(accepted))
+        keep_fit(search, search.pool.candidate(accepted))
     row = dataclasses.replace(gap, status=status, accepted=accepted, rounds=state["round"])
     search.pool.save_gaps([row])
     if status == "open":
@@ -79,7 +79,7 @@ def _status_of(search: Search, gap: GapRow, candidate: str) -> GapStatus:
     return "filled" if within else "accepted_outside_tolerance"
 
 
-def _keep_fit(search: Search, candidate: Candidate) -> None:
+def keep_fit(search: Search, candidate: Candidate) -> None:
     """How the answers to the accepted item fit the pool, beside the benchmark's own items: shown, never a reason."""
     item = item_of(search, candidate)
     counts = count(search, search.pool.attempts(item.id))

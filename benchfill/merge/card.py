@@ -115,7 +115,8 @@ def _added(card: Mapping[str, Any]) -> str:
                 interval(item["z_lo90"], item["z_hi90"]),
                 figure(item["expected_deviation"], 4),
                 f"{item['attempts_in_log']:,} of {item['attempts_in_all']:,}",
-                "confirmed" if item["confirmed"] else "unconfirmed",
+                ("confirmed" if item["confirmed"] else "unconfirmed")
+                + (", misfits" if (item["fit"] or {}).get("misfits") else ""),
                 item["basis"],
             )
         )

@@ -112,6 +112,7 @@ def _item(pool: Pool, merged: MergedItem, written: str, lineage: Mapping[str, An
         "z_ml": row["z_ml"],
         "expected_deviation": row["expected_deviation"],
         "confirmed": row["confirmed"],
+        "fit": row["fit"],
         "status": row["status"],
         "accepted_by": row["accepted_by"],
         "by_hand": row["by_hand"],

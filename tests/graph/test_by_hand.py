@@ -38,7 +38,11 @@ def made(tmp_path, monkeypatch):
     search.prompts = type("Book", (), {"version": "v1", "hashes": lambda self: {}})()
     search.judge = type("Judge", (), {"endpoint": type("E", (), {"model": "judge-model"})()})()
     search.__dict__["lowest_slope"] = 0.0
-    verdicts: dict[str, Any] = {"status": "accepted", "problems": []}
+    monkeypatch.setattr(
+        "benchfill.graph.by_hand.keep_fit", lambda search, candidate: kept.append(candidate.id)
+    )
+    kept: list[str] = []
+    verdicts: dict[str, Any] = {"kept": kept, "status": "accepted", "problems": []}
 
     async def judged(search, candidate):
         status = verdicts["status"]
@@ -79,12 +83,13 @@ def made(tmp_path, monkeypatch):
 
 
 async def test_an_edited_item_is_measured_and_stands_in_the_place_of_the_old_one(made):
-    search, panel, _, item = made
+    search, panel, verdicts, item = made
     new = dataclasses.replace(item, question="How many pears are 31 and 46?", answer="77")
     result = await take_in(search, HandWritten(new, "bf-old"), who="ada", reason="a better sum")
     assert (result.status, result.reason) == ("accepted", "")
     # True place: 0.4 logits on an axis from -4 to 4.
     assert result.z_lo90 < 0.55 < result.z_hi90
+    assert verdicts["kept"] == ["h1"]
     estimate = search.pool.estimates()[result.item]
     assert (estimate.confirmed, estimate.attempts) == (True, result.attempts)
     asked = [model for name, model, _ in panel.asked if name == result.item]
