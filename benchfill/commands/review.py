@@ -160,7 +160,9 @@ def import_(
     for fault in checked.faults:
         typer.echo(str(fault), err=True)
     known = f", {checked.unchanged} known already" if checked.unchanged else ""
-    typer.echo(f"{counted(len(checked.decisions), 'decision')} taken in{known} (run {folder.name}).", err=True)
+    typer.echo(
+        f"{counted(len(checked.decisions), 'decision')} taken in{known} (run {folder.name}).", err=True
+    )
     if any(not fault.harmless for fault in checked.faults):
         raise typer.Exit(1)
 

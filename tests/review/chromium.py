@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 HOW_TO_GET_IT = "no Chromium here (Debian: apt-get install chromium fonts-wqy-zenhei)"
-LAUNCHER = "import os, sys; _, a, b, *do = sys.argv; os.dup2(int(a), 3); os.dup2(int(b), 4); os.execv(do[0], do)"
+LAUNCHER = (
+    "import os, sys; _, a, b, *do = sys.argv; os.dup2(int(a), 3); os.dup2(int(b), 4); os.execv(do[0], do)"
+)
 KEYS = {"Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowRight": 39}
 
 

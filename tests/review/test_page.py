@@ -71,7 +71,7 @@ def decided(packet: Path) -> list[dict[str, object]]:
 def answer(page: Page, text: str, verdict: str, *more: str) -> None:
     """By keyboard alone: answer, key, reasons, verdict; the page goes on by itself."""
     before = page.value("document.getElementById('said').textContent + document.body.dataset.item")
-    page.press(*text, "Enter", *more, verdict)
+    page.press("Escape", "e", *text, "Enter", *more, verdict)
     page.wait(
         f"document.getElementById('said').textContent + document.body.dataset.item !== {json.dumps(before)}"
     )
@@ -159,4 +159,5 @@ def look(page: Page, row: dict[str, str], pictures: Path) -> None:
         page.press("Escape", "s")
         assert r"$$\frac{1}{2}+\sqrt{x}$$" in page.value(SHOWN), "the text as it was written"
         page.press("s")
+        assert page.value("document.querySelectorAll('#question mfrac').length") == 1
         page.screenshot(pictures / "formula.png")

@@ -50,12 +50,16 @@ function count() {
   el("left").textContent = done === items.length ? "all decided" : `${items.length - done} left`;
 }
 
+function fillTexts() {
+  fill(el("question"), items[at].question, items[at].question_source);
+  fill(el("key"), items[at].key, items[at].key_source);
+}
+
 function show(index) {
   at = Math.max(0, Math.min(items.length - 1, index));
   const item = items[at], decided = decisions[item.blind_id];
   const from = draft(item.blind_id) || decided || {};
-  fill(el("question"), item.question, item.question_source);
-  fill(el("key"), item.key, item.key_source);
+  fillTexts();
   el("answer").value = from.answer || "";
   el("comment").value = from.comment || "";
   for (const box of document.querySelectorAll("#reasons input")) box.checked = (from.reasons || []).includes(box.value);
@@ -153,7 +157,7 @@ document.addEventListener("keydown", (event) => {
   else if (event.key === "n") { show(nextUndecided()); say(""); }
   else if (event.key === "c" && open) el("comment").focus();
   else if (event.key === "e") el("answer").focus();
-  else if (event.key === "s") { asWritten = !asWritten; keepDraft(); show(at); }
+  else if (event.key === "s") { asWritten = !asWritten; fillTexts(); }
   else return;
   event.preventDefault();
 });
