@@ -91,6 +91,9 @@ def _summary(card: Mapping[str, Any]) -> str:
             f"**Not reviewed by people: {len(names)} of {added} added items ({_listed(names)}). They were merged at "
             "the maintainer's wish; only a model has judged them.**",
         )
+    earlier = [row["id"] for row in card["earlier_generations"] if row["basis"] == "unreviewed"]
+    if earlier:
+        lines.insert(0, f"**Merged earlier without a review by people: {_listed(earlier)}.**")
     decided = [item["id"] for item in card["items"] if item["basis"] == "maintainer"]
     if decided:
         lines.append(f"Accepted by the maintainer against the reviewers: {_listed(decided)}.")

@@ -65,7 +65,7 @@ def card_document(
         "items": items,
         "left_out": dict(selection.left_out),
         "earlier_generations": [
-            {"id": row["id"], "generation": row["generation"], "run": row["run"], "root": row["root"]}
+            {name: row[name] for name in ("id", "generation", "run", "root", "basis")}
             for row in lineage
             if row["generation"] < generation
         ],

@@ -31,6 +31,7 @@ def earlier_rows(path: Path | None, known: set[str]) -> list[dict[str, Any]]:
         try:
             row = json.loads(line)
             item, generation = str(row["id"]), int(row["generation"])
+            _ = row["root"], row["run"], row["basis"]
         except (ValueError, KeyError, TypeError):
             raise InputError(
                 f"{path.name}, line {number}: no row of a lineage.",

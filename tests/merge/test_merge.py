@@ -203,6 +203,11 @@ def test_lineage_goes_on_over_generations(made, tmp_path):
     assert (rows[2]["parents"], rows[2]["root"]) == (["bf-aaa"], "q07")
     assert card["generation"] == 2
     assert [each["id"] for each in card["earlier_generations"]] == ["bf-aaa", "bf-bbb"]
+    # What nobody has reviewed stays known as such.
+    assert (
+        "Merged earlier without a review by people: `bf-aaa`, `bf-bbb`"
+        in (tmp_path / "two" / "README.md").read_text()
+    )
     assert len((tmp_path / "two" / "bench.jsonl").read_bytes().splitlines()) == 18
 
 
