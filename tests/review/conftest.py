@@ -37,28 +37,29 @@ def sums(prefix: str, count: int, *, start: int = 2) -> list[Item]:
 def fill(folder: RunFolder, name: str, originals: Sequence[Item], new: Sequence[Item], seed: int) -> None:
     pool = Pool(folder.memory)
     names = [item.id for item in originals]
-    pool.save_run(RunRow(name, seed, "simulated", "0.1.0", {}, {}, status="finished"))
-    pool.save_benchmark("f", "sample", originals, ["m"], {name: [[1, 2]] for name in names})
-    places = {name: (index + 1) / (len(names) + 1) for index, name in enumerate(names)}
-    pool.save_scale(
-        ScaleRow("frozen", "minmax", -3.0, 4.0, "nuts", 1, ["m"], [0.0], [[0.0]], {"passed": True}, {}),
-        [estimate(name, places[name]) for name in names],
-    )
-    for number, item in enumerate(new, start=1):
-        parent = names[number % len(names)]
-        pool.save_candidate(
-            Candidate(
-                id=f"g{number:03}r01w1", item=item.id, gap=number, round=1, writer=1, target=0.5, parent=parent,
-                reference_ids=names[:2], status="accepted", rewriter="rewriter", judge="judge", prompt_version="v1",
-                prompt_hashes={}, rationale=f"made harder ({number})",
-            ),
-            item,
-        )  # fmt: skip
-        pool.save_estimates([estimate(item.id, 0.5, "online")])
-        pool.save_judgement(
-            JudgementRow(f"g{number:03}r01w1", "accepted", item.answer, True, True, [], "fine", 4)
+    with pool.database.transaction():
+        pool.save_run(RunRow(name, seed, "simulated", "0.1.0", {}, {}, status="finished"))
+        pool.save_benchmark("f", "sample", originals, ["m"], {name: [[1, 2]] for name in names})
+        places = {name: (index + 1) / (len(names) + 1) for index, name in enumerate(names)}
+        pool.save_scale(
+            ScaleRow("frozen", "minmax", -3.0, 4.0, "nuts", 1, ["m"], [0.0], [[0.0]], {"passed": True}, {}),
+            [estimate(name, places[name]) for name in names],
         )
-        pool.save_gaps([GapRow(number, 0.4, 0.6, 0.5, 0.01, 100, "filled", f"g{number:03}r01w1", 1)])
+        for number, item in enumerate(new, start=1):
+            parent = names[number % len(names)]
+            pool.save_candidate(
+                Candidate(
+                    id=f"g{number:03}r01w1", item=item.id, gap=number, round=1, writer=1, target=0.5, parent=parent,
+                    reference_ids=names[:2], status="accepted", rewriter="rewriter", judge="judge", prompt_version="v1",
+                    prompt_hashes={}, rationale=f"made harder ({number})",
+                ),
+                item,
+            )  # fmt: skip
+            pool.save_estimates([estimate(item.id, 0.5, "online")])
+            pool.save_judgement(
+                JudgementRow(f"g{number:03}r01w1", "accepted", item.answer, True, True, [], "fine", 4)
+            )
+            pool.save_gaps([GapRow(number, 0.4, 0.6, 0.5, 0.01, 100, "filled", f"g{number:03}r01w1", 1)])
     pool.close()
 
 

@@ -19,7 +19,7 @@ from benchfill.review.record import review_record
 from .conftest import MakeRun, sums
 from .test_agreement import by_hand
 
-NEW, WRONG = 120, 40
+NEW, WRONG = 80, 30
 # How often each copies the key instead of solving, and how often they slip when they solve.
 LAZY = {"r1": 0.3, "r2": 0.5, "a1": 0.0}
 SLIPS = {"r1": 0.05, "r2": 0.1, "a1": 0.0}
@@ -58,7 +58,7 @@ def run(make_run: MakeRun) -> RunFolder:
     # A judge that errs let some wrong keys pass: off by one.
     new = [Item(item.id, item.question, str(int(item.answer) + (n < WRONG)), "", answer_type="numeric")
            for n, item in enumerate(sums("bf-", NEW, start=300))]  # fmt: skip
-    return make_run("simulated", originals=sums("o", 260), new=new)
+    return make_run("simulated", originals=sums("o", 180), new=new)
 
 
 def test_wrong_keys_are_caught_at_the_rate_the_reviewers_imply(
