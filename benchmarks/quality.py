@@ -31,12 +31,8 @@ PRINTED = {"AIME24": {"ds": 0.74, "cad": 0.92, "bqs": 0.79}, "MATH-500": {"ds": 
 FIGURES = ("cbrc", "ds", "cad", "bqs", "stability")
 MEASURES = ("tau", "tau_top", "se_top", "error_top", "stability", "held_out_models", "held_out_attempts")
 # Log, share or number kept, and the rules: method and models of interest.
-SUBSETS = (
-    ("AIME24", 0.35, (("cad-ds", None), ("fisher", None), ("fisher", 10), ("quantile", None))),
-    ("MATH-500", 0.35, (("cad-ds", None), ("fisher", None), ("fisher", 10), ("quantile", None))),
-    ("GPQA", 0.35, (("cad-ds", None), ("fisher", None), ("fisher", 10), ("quantile", None))),
-    ("LSAT", 0.35, (("cad-ds", None), ("fisher", None), ("fisher", 10), ("quantile", None))),
-)
+RULES = (("cad-ds", None), ("fisher", None), ("fisher", 10), ("quantile", None))
+SUBSETS = (("AIME24", 0.35, RULES), ("MATH-500", 0.35, RULES))
 FISHER = (("fisher", 1), ("fisher", 5), ("fisher", None), ("quantile", 5))
 
 
@@ -90,6 +86,7 @@ def quality_tables(found: dict[str, Any], seed: int) -> None:
         f"{time.process_time() - used:.1f} s of processor, {time.perf_counter() - began:.1f} s of wall clock\n"
     )
     spread_tables(logs)
+    ladder_table(logs, merge_families(found))
 
 
 def spread_tables(logs: dict[str, Any]) -> None:
@@ -112,6 +109,25 @@ def spread_tables(logs: dict[str, Any]) -> None:
                 [name, label, f"{scores[part].mean():.3f}", f"{relative:.2f}", f"{share:.2f}", f"{ds:.2f}"]
             )
     print(table(("benchmark", "models", "mean score", "sigma / mean", "pairs told apart", "DS"), rows), "\n")
+
+
+def ladder_table(logs: dict[str, Any], families: dict[str, tuple[str, float | None]]) -> None:
+    """CAD by how far apart the sizes of a pair are."""
+    from benchfill.calibration.ladders import inversions, ladder_pairs
+    from benchfill.calibration.prefit import success_rates
+
+    rows = []
+    for name in PRINTED:
+        log = logs[name]
+        for least in (1.0, 3.0, 8.0):
+            pairs = [
+                pair
+                for pair in ladder_pairs(log.models, families)
+                if (families[pair[0]][1] or 0.0) >= least * (families[pair[1]][1] or 1.0)
+            ]
+            mean = inversions(success_rates(log), log.models, pairs).mean or 0.0
+            rows.append([name, f"{least:g}", str(len(pairs)), f"{mean:.4f}", f"{np.exp(-12.0 * mean):.2f}"])
+    print(table(("benchmark", "larger by at least", "pairs", "mean inversion", "CAD"), rows), "\n")
 
 
 def subset_rows(
@@ -137,6 +153,44 @@ def subset_rows(
         rows.append([name, f"{keep:,}", method, interest, *cells, f"{time.process_time() - used:.0f}"])
         print(table(("",) * len(rows[-1]), [rows[-1]]).splitlines()[-1], flush=True)
     return rows
+
+
+def coverage_table(repeats: int, seed: int) -> None:
+    """How often the 95 % intervals hold the truth: simulated pairs of benchmarks, 20 models on five ladders."""
+    from scipy.special import expit
+
+    from benchfill.calibration.benchmark_quality import QualityRules, benchmark_qualities, discriminability
+    from benchfill.calibration.ladders import inversions
+    from benchfill.calibration.ranking import tau_b
+    from benchfill.calibration.response_log import ResponseLog
+
+    models = tuple(f"m{at:02d}" for at in range(20))
+    families = {model: (f"f{at // 4}", float(1 + at % 4)) for at, model in enumerate(models)}
+    rules, every = QualityRules(draws=400), np.random.default_rng(seed).standard_normal(20_000)
+    rows = []
+    for items, attempts in ((30, 1), (30, 20), (100, 1), (500, 5)):
+        generator = np.random.default_rng([seed, items, attempts])
+        held = np.zeros((repeats, 4))
+        for repeat in range(repeats):
+            base, logs, truth = generator.normal(0.0, 1.2, 20), {}, {}
+            for name, size in (("A", items), ("B", 200)):
+                theta = (base + generator.normal(0.0, 0.3, 20))[:, None]
+                truth[name] = expit(theta - 1.5 * every)
+                right = generator.binomial(attempts, expit(theta - 1.5 * generator.standard_normal(size)))
+                ids = tuple(f"{name}{at:04d}" for at in range(size))
+                logs[name] = ResponseLog(models, ids, right, np.full(right.shape, attempts))
+            (found, _), _ = benchmark_qualities(logs, families, rules, seed=repeat)
+            scores = truth["A"].mean(axis=1)
+            tau = float(tau_b(scores, truth["B"].mean(axis=1)))
+            ds = float(discriminability(scores, rules.epsilon)[0])
+            cad = float(np.exp(-12.0 * (inversions(truth["A"], models, found.pairs).mean or 0.0)))
+            wanted = (tau, ds, cad, 0.3 * tau + 0.3 * ds + 0.4 * cad)
+            for at, name in enumerate(FIGURES[:4]):
+                estimate = getattr(found, name)
+                held[repeat, at] = estimate.lo95 <= wanted[at] <= estimate.hi95
+        rows.append([str(items), str(attempts), *(f"{each:.2f}" for each in held.mean(axis=0))])
+        print(table(("",) * 6, rows[-1:]).splitlines()[-1], flush=True)
+    print(table(("items", "attempts", "CBRC", "DS", "CAD", "BQS"), rows))
 
 
 def print_patterns(log: Any, rules: Any) -> None:
@@ -173,10 +227,10 @@ def print_authors(log: Any, folder: Path, keep: int) -> None:
         theta = np.array([float(row["ability"]) for row in csv.DictReader(lines)])
     curves = ItemCurves(log.models, log.items, theta, np.ones(theta.size), b, a, c, d)
     whole = mean_success(log)
-    for top in (1, 5):
+    for top in (1, 5, None):
         kept = Chooser("fisher", keep, top=top)(log, curves)
         tau = float(tau_b(mean_success(log.select_items(kept)), whole))
-        print(f"authors' curves, {top} of interest, top {keep:,}: tau {tau:.3f}")
+        print(f"authors' curves, {top or 'all'} of interest, top {keep:,}: tau {tau:.3f}")
 
 
 def main() -> None:
@@ -190,8 +244,10 @@ def main() -> None:
     parser.add_argument("--shared", type=Path, default=Path(os.environ.get("BENCHFILL_SHARED", "../shared")))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--subsets", type=int, default=1000)
-    parser.add_argument("--only", choices=("quality", "subsets", "fisher"))
+    parser.add_argument("--only", choices=("quality", "subsets", "fisher", "coverage"))
     options = parser.parse_args()
+    if options.only in (None, "coverage"):
+        coverage_table(100, options.seed)
     headers = ("log", "kept", "by", "of interest", *MEASURES, "s")
     if options.only in (None, "quality", "subsets"):
         found = read_domain(options.shared)

@@ -32,9 +32,10 @@ def print_quality(document: Mapping[str, Any], stream: TextIO | None = None) -> 
     benchmarks = document["benchmarks"]
     _print_figures(console, benchmarks)
     console.print(Text(_ABOUT, style="dim"))
+    titles = dict(_FIGURES)
     for each in benchmarks:
         for figure, reason in each["not_defined"].items():
-            console.print(Text(f"{plain_text(each['name'])}: {figure.upper()} is not defined: {reason}."))
+            console.print(Text(f"{plain_text(each['name'])}: {titles[figure]} is not defined: {reason}."))
     if len(benchmarks) > 2:
         _print_agreements(console, document)
     _print_worst(console, benchmarks)
@@ -46,10 +47,10 @@ def _print_figures(console: Console, benchmarks: Sequence[Mapping[str, Any]]) ->
     table = _table(
         "Benchmarks", "benchmark", "items", "models", "CBRC", "DS", "CAD", "1PL", "BQS", "stability"
     )
-    for column in table.columns[3:]:
+    for column in (table.columns[0], *table.columns[3:]):
         column.no_wrap = True
     for each in benchmarks:
-        cells = [_defined(each[key], 2) for key, _ in _FIGURES]
+        cells = [number(each[key], 2) for key, _ in _FIGURES]
         cells.insert(3, number(each["cad_1pl"], 2))
         table.add_row(Text(plain_text(each["name"])), f"{each['n_items']:,}", str(each["n_models"]), *cells)
         ranges = [
@@ -57,7 +58,8 @@ def _print_figures(console: Console, benchmarks: Sequence[Mapping[str, Any]]) ->
             for key, _ in _FIGURES
         ]
         ranges.insert(3, Text(""))
-        table.add_row("", "", "", *ranges)
+        if any(each.plain for each in ranges):
+            table.add_row("", "", "", *ranges)
     print_table(console, table)
 
 
@@ -68,7 +70,7 @@ def _print_agreements(console: Console, document: Mapping[str, Any]) -> None:
             Text(plain_text(each["first"])),
             Text(plain_text(each["second"])),
             str(each["shared"]),
-            _defined(each["tau_b"], 2),
+            number(each["tau_b"], 2),
             interval(each["tau_b_lo95"], each["tau_b_hi95"], 2),
         )
     table.columns[1].justify = "left"
@@ -101,10 +103,6 @@ def _print_worst(console: Console, benchmarks: Sequence[Mapping[str, Any]]) -> N
             style="dim",
         )
     )
-
-
-def _defined(value: float | None, digits: int) -> str:
-    return "not defined" if value is None else number(value, digits)
 
 
 def _table(title: str, *headers: str) -> Table:

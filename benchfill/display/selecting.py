@@ -22,13 +22,13 @@ __all__ = ["print_selection", "selection_document"]
 
 _IDS_SHOWN = 20
 _TITLES = {
-    "tau": "tau-b with the full ranking",
-    "tau_top": "... of the models of interest",
-    "se_top": "their standard error, claimed (logits)",
-    "error_top": "their error against held-out items (logits)",
-    "stability": "stability of the ranking",
-    "held_out_models": "tau-b, held-out models",
-    "held_out_attempts": "tau-b, held-out attempts",
+    "tau": "tau-b, all models",
+    "tau_top": "tau-b, of interest",
+    "se_top": "SE claimed",
+    "error_top": "error held out",
+    "stability": "stability",
+    "held_out_models": "tau-b, models held out",
+    "held_out_attempts": "tau-b, attempts held out",
 }
 _VERDICTS = {
     "better": Text("better", style="green"),
@@ -101,7 +101,9 @@ def print_selection(document: Mapping[str, Any], stream: TextIO | None = None) -
     console.print(
         Text(
             f"Beside {document['random_subsets']:,} random subsets of the same size: their median, and the share that "
-            "is at least as good. What lies inside their spread is no advantage of the rule.",
+            "is at least as good. What lies inside their spread is no advantage of the rule. tau-b: with the ranking "
+            "by all items. SE claimed: of the abilities of the models of interest, logits, by the items' information. "
+            "error held out: how far these abilities are from those on items that had no part in the choice.",
             style="dim",
         )
     )
