@@ -22,7 +22,8 @@ _ABOUT = (
     "the share of model pairs told apart; not bounded by 1. CAD: 1 where no stronger model of a family fails what a "
     "weaker one solves; 1PL: the same where the fitted 1PL holds and only chance inverts, so a benchmark below it "
     "inverts more. BQS: their weighted sum. stability: tau-b of the ranking on resampled items. In brackets 95 % "
-    "intervals by resampled items, of these models (stability: 95 % of the resampled rankings)."
+    "intervals by resampled items, of these models (stability: 95 % of the resampled rankings); in simulation those of "
+    "CBRC and BQS hold less often than they say (docs/quality.md)."
 )
 
 
@@ -47,6 +48,7 @@ def _print_figures(console: Console, benchmarks: Sequence[Mapping[str, Any]]) ->
     table = _table(
         "Benchmarks", "benchmark", "items", "models", "CBRC", "DS", "CAD", "1PL", "BQS", "stability"
     )
+    table.collapse_padding = True
     for column in (table.columns[0], *table.columns[3:]):
         column.no_wrap = True
     for each in benchmarks:
