@@ -109,9 +109,10 @@ class Frames:
         log_size = np.log(np.diagonal(self.root[rows], axis1=1, axis2=2)).sum(axis=1)
         return x, log_mass + (log_size + 0.5 * DIMENSIONS * np.log(2.0))[:, None]
 
-    def moments(self, weight: Single) -> tuple[Array, Array]:
+    def moments(self, weight: Single | Array) -> tuple[Array, Array]:
         """Means (patterns, 4) and covariances (patterns, 4, 4) for weights (patterns, nodes) that sum to one."""
         grid, _ = _rule()
+        weight = weight.astype(np.float64)
         first = weight @ grid
         pairs = (grid[:, :, None] * grid[:, None, :]).reshape(-1, DIMENSIONS**2)
         second = (weight @ pairs).reshape(-1, DIMENSIONS, DIMENSIONS) - first[:, :, None] * first[:, None, :]
@@ -122,10 +123,13 @@ class Frames:
 def place_frames(who: Population, data: ResponsePatterns, phi: Array, start: Array) -> Frames:
     """Frames that fit each pattern's integrand at phi; ``start``, (patterns, 4), is near the modes."""
     w, mean, sd = who.split(phi)
-    rough = Frames(*find_modes(lambda x, part: _local(data, w, mean, sd, x, part), start, sd))
-    centre, covariance = rough.moments(log_marginals(who, data, phi, rough)[1])
-    root = np.linalg.cholesky(covariance + 1e-12 * np.eye(DIMENSIONS)).astype(np.float64)
-    return Frames(centre, root)
+    mode, root = find_modes(lambda x, part: _local(data, w, mean, sd, x, part), start, sd)
+    weight = log_marginals(who, data, phi, Frames(mode, root))[1]
+    centre, covariance = Frames(mode, root).moments(weight)
+    # Where a node has all the weight it says nothing of the spread, and the curvature at the mode stays.
+    doubt = (weight.max(axis=1).astype(np.float64) ** 2)[:, None, None]
+    covariance = (1.0 - doubt) * covariance + (doubt + 1e-6) * (root @ np.swapaxes(root, 1, 2))
+    return Frames(centre, np.linalg.cholesky(covariance).astype(np.float64))
 
 
 def log_marginals(
@@ -201,7 +205,7 @@ def _chances(w: Array, x: Array) -> tuple[Single, Single, Single, Single, Single
     able: Single = np.float32(1) / (1 + turned)
     turned *= able  # 1 - able
     c, q = (1 / (1 + np.exp(-place[..., axis])) for axis in (2, 3))
-    share: Single = (1 - c) * q
+    share = ((1 - c) * q).astype(np.float32)
     # (1 - c) (1 - q) from its own logit, since q tends to 1.
     wrong: Single = share * turned + (1 - c) / (1 + np.exp(place[..., 3]))
     right: Single = np.maximum(c + share * able, np.float32(_TINY))

@@ -180,7 +180,6 @@ def _climb(
         value, weight = log_marginals(who, data, at, frames)
         return float(data.size @ value), frames, frames.moments(weight)[0]
 
-    doublings = float(np.log2(1.0 + data.attempts.max()))
     return climb(
         "4pl",
         look,
@@ -189,7 +188,7 @@ def _climb(
         places,
         centre,
         rarity,
-        noise=1.0 + _NOISE * float(data.size.sum()) * doublings,
+        noise=1.0 + _NOISE * float(data.attempts.sum(axis=0) @ data.size),
         decrement=_DECREMENT,
         most_steps=most_steps,
     )
