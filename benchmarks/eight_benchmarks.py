@@ -69,7 +69,7 @@ def misses(ablation: Ablation, references: int, seed: int) -> list[tuple[float, 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=4)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[size for size, _ in SIZES])
+    parser.add_argument("--sizes", type=int, nargs="*", default=[size for size, _ in SIZES])
     options = parser.parse_args()
     started = time.process_time()
     print("| items, shape (simulated) | widths of the gaps | method | top-3 reduction | of the oracle's "
@@ -113,8 +113,8 @@ def main() -> None:
         "\n| distance of the parent (z) | with references: items, rms miss, mean | without: items, rms miss, mean |"
     )
     print("|" + " --- |" * 3)
-    ablation = made(120, "normal")
-    both = [[each for seed in (1, 2) for each in misses(ablation, count, seed)] for count in (16, 0)]
+    ablation = made(60, "bimodal")
+    both = [[each for seed in (1, 2, 3) for each in misses(ablation, count, seed)] for count in (16, 0)]
     for lo, hi in ((0.0, 0.1), (0.1, 0.2), (0.2, 0.35), (0.35, 0.6)):
         cells = []
         for found in both:
