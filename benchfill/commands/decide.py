@@ -19,7 +19,8 @@ ItemArgument = Annotated[str, typer.Argument(help="Id of a new item of the run."
 def accept(item: ItemArgument, reason: ReasonOption, run: RunOption = None, by: WhoOption = None) -> None:
     """Let a new item stand, whatever search or reviewers made of it. It must have been judged and calibrated.
 
-    An item that nobody has reviewed still needs `merge --unreviewed`.
+    It overrules what reviewers have said by now, not what they say later. An item that nobody has reviewed still needs
+    `merge --unreviewed`.
 
     Example:
 
@@ -41,16 +42,16 @@ def reject(item: ItemArgument, reason: ReasonOption, run: RunOption = None, by: 
 def _decide(
     item: str, verdict: Literal["accept", "reject"], reason: str, run: str | None, by: str | None
 ) -> None:
-    from benchfill.memory.decisions import decide
     from benchfill.memory.pool import Pool
     from benchfill.memory.runs import find_run
+    from benchfill.review.overruling import overrule
     from benchfill.settings import benchfill_home
 
     folder = find_run(benchfill_home(), run)
     with folder.lock():
         pool = Pool(folder.memory, create=False)
         try:
-            decide(pool, item, verdict, reason=reason, who=who_decides(by))
+            overrule(pool, item, verdict, reason=reason, who=who_decides(by))
         finally:
             pool.close()
     typer.echo(f"{item}: {verdict}ed in run {folder.name}.", err=True)

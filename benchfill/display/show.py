@@ -213,7 +213,7 @@ def _people(console: Console, document: Mapping[str, Any]) -> None:
         _line(
             console,
             "decision",
-            f"{verdict} by {plain_text(each['who'])}, {each['at']}: {plain_text(each['reason'])}",
+            f"{verdict} by {plain_text(each['who'])}, {each['at']}{_seen(each)}: {plain_text(each['reason'])}",
         )
     review = document["review"]
     if review is None:
@@ -223,6 +223,10 @@ def _people(console: Console, document: Mapping[str, Any]) -> None:
         said = [each["verdict"], *map(plain_text, each["reasons"])]
         said += [plain_text(each["comment"])] if each["comment"] else []
         _line(console, f"  {plain_text(each['reviewer'])}", ", ".join(said))
+
+
+def _seen(decision: Mapping[str, Any]) -> str:
+    return f" (review then: {decision['review']})" if decision["review"] else ""
 
 
 def _line(console: Console, label: str, value: str | Text) -> None:

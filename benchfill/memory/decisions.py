@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,7 +11,14 @@ from typing import Literal
 from benchfill.errors import InputError
 from benchfill.memory.pool import Pool
 
-__all__ = ["MaintainerDecision", "decide", "decisions_of", "missing_for_acceptance", "standing_decisions"]
+__all__ = [
+    "MaintainerDecision",
+    "decide",
+    "decisions_of",
+    "missing_for_acceptance",
+    "note_review",
+    "standing_decisions",
+]
 
 MaintainerVerdict = Literal["accept", "reject", "edited", "added"]
 OVERRIDES = ("accept", "reject")
@@ -26,6 +34,8 @@ class MaintainerDecision:
         ``accept`` and ``reject`` override search and review; ``edited`` and ``added`` say where an item came from.
     at
         UTC, ISO 8601.
+    review
+        What reviewers had made of the item by then, "" where nothing was known: it overrules only that.
     """
 
     number: int
@@ -34,6 +44,7 @@ class MaintainerDecision:
     reason: str
     who: str
     at: str
+    review: str = ""
 
 
 def decide(pool: Pool, item: str, verdict: MaintainerVerdict, *, reason: str, who: str) -> MaintainerDecision:
@@ -69,11 +80,20 @@ def decide(pool: Pool, item: str, verdict: MaintainerVerdict, *, reason: str, wh
     return MaintainerDecision(int(number or 0), item, verdict, reason.strip(), who.strip(), at)
 
 
+def note_review(pool: Pool, decision: MaintainerDecision, outcome: str) -> MaintainerDecision:
+    """Keep with a decision what reviewers had made of its item when it was taken."""
+    with pool.database.transaction() as connection:
+        connection.execute(
+            "UPDATE maintainer_decisions SET review = ? WHERE number = ?", (outcome, decision.number)
+        )
+    return dataclasses.replace(decision, review=outcome)
+
+
 def decisions_of(pool: Pool, item: str | None = None) -> list[MaintainerDecision]:
     """The history, oldest first; of one item or of all."""
     where, values = ("", ()) if item is None else (" WHERE item = ?", (item,))
     rows = pool.database.connection.execute(
-        f"SELECT number, item, verdict, reason, who, at FROM maintainer_decisions{where} ORDER BY number",  # noqa: S608
+        f"SELECT number, item, verdict, reason, who, at, review FROM maintainer_decisions{where} ORDER BY number",  # noqa: S608
         values,
     )
     return [MaintainerDecision(*row) for row in rows]

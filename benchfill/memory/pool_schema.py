@@ -201,6 +201,11 @@ def _by_hand(database: Database) -> None:
     database.connection.execute("ALTER TABLE candidates ADD COLUMN replaces TEXT")
 
 
+def _seen_reviews(database: Database) -> None:
+    # What reviewers had made of the item when the maintainer decided: a decision overrules only what it has seen.
+    database.connection.execute("ALTER TABLE maintainer_decisions ADD COLUMN review TEXT NOT NULL DEFAULT ''")
+
+
 POOL_MIGRATIONS: tuple[Migration, ...] = (
     Migration("first_tables", _first_tables),
     Migration("confirmations", _confirmations),
@@ -209,4 +214,5 @@ POOL_MIGRATIONS: tuple[Migration, ...] = (
     GAP_CHECKS,
     KNOWN_HITS,
     ITEM_FITS,
+    Migration("seen_reviews", _seen_reviews),
 )

@@ -62,7 +62,7 @@ def choose_items(pool: Pool, *, unreviewed: bool) -> Selection:
     ----------
     unreviewed
         Take also those whose review is not complete. What reviewers rejected or dispute stays away, unless the
-        maintainer has accepted it.
+        maintainer has accepted it knowing that.
 
     Raises
     ------
@@ -78,15 +78,17 @@ def choose_items(pool: Pool, *, unreviewed: bool) -> Selection:
         item, review = pool.item(row["id"]), record.items[row["id"]]
         if item is None:
             continue
-        decided = row["decision"] is not None and row["decision"]["verdict"] == "accept"
+        decision = row["decision"] or {}
+        overruled = decision.get("verdict") == "accept" and decision["review"] == review.outcome
         if review.outcome == "accepted":
             basis = "reviewed"
-        elif decided and review.outcome in ("rejected", "disputed"):
+        elif overruled and review.outcome in ("rejected", "disputed"):
             basis = "maintainer"
         elif unreviewed and review.outcome == "unreviewed":
             basis = "unreviewed"
         else:
-            left_out[item.id] = f"{review.outcome}: {review.why}"
+            earlier = ", after it was accepted" if decision.get("verdict") == "accept" else ""
+            left_out[item.id] = f"{review.outcome}: {review.why}{earlier}"
             continue
         chosen.append(MergedItem(item, row, review, basis))
     if not chosen:

@@ -12,10 +12,10 @@ import yaml
 from benchfill.errors import GateRefused, InputError
 from benchfill.graph.benchmark import read_benchmark
 from benchfill.logs.importing import load_responses
-from benchfill.memory.decisions import decide
 from benchfill.memory.pool import Pool
 from benchfill.merge.effects import score_document
 from benchfill.merge.folder import MergeRequest, merge_run
+from benchfill.review.overruling import overrule
 from tests.merge.made_run import FRESH, MODELS, NewItem, log_of, make_run, review
 
 FILES = {"README.md", "bench.jsonl", "card.json", "lineage.jsonl", "responses.csv"}
@@ -30,7 +30,7 @@ def merged(folder, out: Path, **options):
 
 def decided(folder, item, verdict):
     pool = Pool(folder.memory, create=False)
-    decide(pool, item, verdict, reason="because", who="ada")
+    overrule(pool, item, verdict, reason="because", who="ada")
     pool.close()
 
 
@@ -129,6 +129,19 @@ def test_what_reviewers_reject_or_dispute_needs_the_maintainer(made, tmp_path, v
     decided(made, "bf-aaa", "reject")
     card = merged(made, tmp_path / "left")
     assert card["left_out"] == {"bf-aaa": "rejected by ada: because"}
+
+
+@pytest.mark.usefixtures("known_figures")
+def test_a_decision_does_not_overrule_what_reviewers_say_later(made, tmp_path):
+    decided(made, "bf-aaa", "accept")
+    review(made, {"bf-aaa": ["reject", "reject"], "bf-bbb": ["approve", "approve"]})
+    card = merged(made, tmp_path / "out")
+    assert card["left_out"] == {"bf-aaa": "rejected: all reject, after it was accepted"}
+    decided(made, "bf-aaa", "reject")
+    decided(made, "bf-aaa", "accept")
+    card = merged(made, tmp_path / "again")
+    assert card["items"][0]["basis"] == "maintainer"
+    assert card["items"][0]["decision"]["review"] == "rejected"
 
 
 def test_an_accepted_item_that_nobody_reviewed_is_still_unreviewed(made, tmp_path):
