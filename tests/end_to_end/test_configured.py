@@ -19,6 +19,7 @@ import pytest
 
 from benchfill.errors import BenchfillError, InputError, RunPaused
 from benchfill.graph.session import run_to_end
+from benchfill.graph.verify import verify_run
 from benchfill.memory.pool import Pool
 from benchfill.memory.runs import find_run
 from benchfill.settings import Settings
@@ -81,11 +82,14 @@ def configure(home: Path, url: str, dying: str) -> Settings:
             }
         )
         # One anchor each, and a model that answers nonsense: that its ability has moved is no news here.
-        search = settings.search.model_copy(update={"anchors": 1, "anchor_attempts": 1, "accept_drift": True})
+        search = settings.search.model_copy(
+            update={"anchors": 1, "anchor_attempts": 1, "accept_drift": True, "tolerance": 0.08}
+        )
         settings = settings.model_copy(update={"search": search})
         database.execute("UPDATE runs SET world = '', settings = ?", [settings.model_dump_json()])
-        database.execute("DELETE FROM gaps WHERE gap > 1")
-        database.execute("UPDATE gaps SET tolerance = 0.08")
+        # Planned anew: one gap, of a wide tolerance.
+        database.execute("UPDATE runs SET request = json_set(request, '$.count', 1)")
+        database.execute("DELETE FROM gaps")
     return settings
 
 
@@ -132,7 +136,9 @@ def dying(monkeypatch: pytest.MonkeyPatch) -> Iterator[PoolServer]:
         yield server
 
 
-def test_a_search_goes_on_without_a_member_that_dies(unsearched: Path, world: str, dying: PoolServer) -> None:
+def test_a_search_goes_on_without_a_member_that_dies(
+    unsearched: Path, world: str, dying: PoolServer, tmp_path: Path
+) -> None:
     dying.reply = dies_after(3)
     settings = configure(unsearched, world, f"http://127.0.0.1:{dying.port}/v1")
     events, summary = drive(unsearched, settings)
@@ -153,6 +159,17 @@ def test_a_search_goes_on_without_a_member_that_dies(unsearched: Path, world: st
     assert len(dying.asked) <= 4 + settings.search.max_block
     assert all(not reason for model, reason in counts if model != dead)
     assert_no_key_under(unsearched, events)
+    # From its ledger alone the same comes out, the lost attempts included, and nobody is asked.
+    asked_before = len(dying.asked)
+    again = verify_run(
+        find_run(unsearched, RUN), unsearched / "ledger.sqlite", tmp_path / "again", silent, refit=False
+    )
+    assert asyncio.run(again) == []
+    assert len(dying.asked) == asked_before
+
+
+def silent(event: str, /, **fields: Any) -> None:
+    """Whoever does not listen."""
 
 
 def test_failures_of_every_kind_show_no_key(
