@@ -35,6 +35,10 @@ def figures_section(card: Mapping[str, Any]) -> str:
         "of the true difficulties.",
         table(head, rows),
     ]
+    if card["effects"]["engine"] == "mml":
+        parts.append(
+            "mml is a preview: it takes abilities as known, so that intervals and p_empty claim too much."
+        )
     if before["shape_dependent"] or after["shape_dependent"]:
         parts.append("The intervals depend on the assumed shape of difficulties.")
     for title, side in (("before", before), ("after", after)):

@@ -78,8 +78,8 @@ def choose_items(pool: Pool, *, unreviewed: bool) -> Selection:
         item, review = pool.item(row["id"]), record.items[row["id"]]
         if item is None:
             continue
-        decision = row["decision"] or {}
-        overruled = decision.get("verdict") == "accept" and decision["review"] == review.outcome
+        taken = row["decision"] or {}
+        overruled = taken.get("verdict") == "accept" and taken["review"] == review.outcome
         if review.outcome == "accepted":
             basis = "reviewed"
         elif overruled and review.outcome in ("rejected", "disputed"):
@@ -87,7 +87,7 @@ def choose_items(pool: Pool, *, unreviewed: bool) -> Selection:
         elif unreviewed and review.outcome == "unreviewed":
             basis = "unreviewed"
         else:
-            earlier = ", after it was accepted" if decision.get("verdict") == "accept" else ""
+            earlier = ", after it was accepted" if taken.get("verdict") == "accept" else ""
             left_out[item.id] = f"{review.outcome}: {review.why}{earlier}"
             continue
         chosen.append(MergedItem(item, row, review, basis))
