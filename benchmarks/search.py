@@ -31,6 +31,8 @@ from benchfill.calibration.strategy import Adaptive, Fixed, Strategy
 from benchmarks.search_worlds import MISSPECIFIED, DrawnWorld, Rewriter
 
 TOLERANCE = 0.015
+# Items of its rewriter that a search knows of in the second or third gap of a run.
+KNOWN = 30
 # One search, as it is kept.
 Ended = dict[str, Any]
 
@@ -160,6 +162,7 @@ def _frontier() -> list[Cell]:
     for width, share, ks in ((6.0, 1.0, (48, 80)), (4.0, 0.4, (96, 160)), (8.0, 0.4, (24, 48))):
         name, world = f"12 models, axis {width:g} logits", {"width": width}
         cells.append(Cell(name, Adaptive(), world, share=share))
+        cells.append(Cell(f"{name}, rewriter known", Adaptive(), {**world, "known": KNOWN}, share=share))
         cells += [Cell(name, Fixed(k, 0.01), world, share=0.3) for k in ks]
     for k in (16, 32, 128):
         cells.append(Cell("12 models, axis 6 logits", Fixed(k, 0.01), {"width": 6.0}, share=0.05))
@@ -250,7 +253,8 @@ def show(cells: Sequence[Cell], kept: dict[tuple[str, str], dict[int, Ended]]) -
         fixed = [
             rows[each.setting, each.method]
             for each in cells
-            if isinstance(each.strategy, Fixed) and each.strategy.tau == 0.01 and each.setting == cell.setting
+            if isinstance(each.strategy, Fixed) and each.strategy.tau == 0.01
+            if cell.setting.startswith(each.setting)
             if (each.setting, each.method) in rows
         ]
         adaptive = isinstance(cell.strategy, Adaptive)

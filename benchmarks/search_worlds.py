@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from benchfill.calibration.item_likelihood import log_likelihood
 from benchfill.calibration.online import CandidatePrior, ItemPosterior, ml_difficulty
+from benchfill.calibration.rewriter_record import Hit
 from benchfill.calibration.scale import Scale
 from benchfill.calibration.search_loop import Counts, Frozen, History, Written
 from benchfill.calibration.strategy import GapGoal
@@ -26,6 +27,8 @@ DRAWS = 24
 # Of a cached grid: spacing and reach beyond axis and abilities (logits), log density at which a posterior ends, points
 # while it is being located and at least in the end.
 STEP, MARGIN, DROP, ROUGH, FINE = 0.005, 8.0, 14.0, 64, 160
+# Standard error (z) to which an earlier item of the rewriter was measured before it was given up.
+HIT_ERROR = 0.03
 
 
 @dataclass(frozen=True)
@@ -127,6 +130,8 @@ class DrawnWorld:
         spread over the axis.
     misfit
         Sd (logits) of each model's own deviation on each new item.
+    known
+        Earlier items of the rewriter that its record holds: of earlier gaps, or earlier runs.
     """
 
     rng: np.random.Generator
@@ -136,6 +141,7 @@ class DrawnWorld:
     calibration: int = 240
     misfit: float = 0.0
     gap_width: float = 0.15
+    known: int = 0
 
     def __post_init__(self) -> None:
         rng, models = self.rng, self.models
@@ -163,7 +169,14 @@ class DrawnWorld:
         return GapGoal(self.lo, self.hi, self.target, tolerance)
 
     def history(self) -> History:
-        return History(dict(self.originals))
+        history = History(dict(self.originals))
+        # Of their own stream, so that a search sees the same items whatever is known before it.
+        rng = np.random.default_rng([self.known, int(self.target * 1e9)])
+        for _ in range(self.known):
+            parent = self.target + rng.choice([-1, 1]) * rng.uniform(0, self.gap_width / 2)
+            landed = self.rewriter.hit(rng, self.target, parent) + HIT_ERROR * rng.normal()
+            history.hits.append(Hit(self.target, parent, landed, HIT_ERROR))
+        return history
 
     def write(self, round: int, parents: Sequence[str], known: dict[str, float]) -> list[Written]:
         written = []
