@@ -244,10 +244,11 @@ def main() -> None:
     parser.add_argument("--shared", type=Path, default=Path(os.environ.get("BENCHFILL_SHARED", "../shared")))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--subsets", type=int, default=1000)
+    parser.add_argument("--repeats", type=int, default=100, help="Simulated pairs of benchmarks.")
     parser.add_argument("--only", choices=("quality", "subsets", "fisher", "coverage"))
     options = parser.parse_args()
     if options.only in (None, "coverage"):
-        coverage_table(100, options.seed)
+        coverage_table(options.repeats, options.seed)
     headers = ("log", "kept", "by", "of interest", *MEASURES, "s")
     if options.only in (None, "quality", "subsets"):
         found = read_domain(options.shared)

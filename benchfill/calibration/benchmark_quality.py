@@ -10,8 +10,8 @@ The definitions are those of arXiv 2601.03986, written out where the paper leave
 
 A score is the mean over items of a model's success rate. Intervals are from bootstraps of the items: an item brings
 its attempts along, so sampling of items and of answers are both in it; the models are taken as given. Figures of
-several benchmarks draw each benchmark's items on its own, and the same items alike. Intervals of CBRC, DS and BQS are
-the basic ones, that of CAD is of percentiles (see `benchfill.calibration.bootstrap`).
+several benchmarks draw each benchmark's items on its own, and the same items alike. The interval of CAD
+is of percentiles, those of CBRC, DS and BQS are hulls of two (see `benchfill.calibration.bootstrap`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from benchfill.calibration.bootstrap import Estimate, basic_interval, percentile_interval
+from benchfill.calibration.bootstrap import Estimate, hull_interval, percentile_interval
 from benchfill.calibration.ladders import Inversions, inversions, ladder_pairs
 from benchfill.calibration.model_slopes import fit_item_model
 from benchfill.calibration.prefit import success_rates
@@ -242,7 +242,7 @@ def _agreement(one: str, two: str, first: _Part, second: _Part) -> tuple[Agreeme
     value = float(tau_of_signs(pair_signs(first.scores[mine]), pair_signs(second.scores[theirs])))
     drawn = _taus(first.drawn[:, mine], second.drawn[:, theirs])
     return Agreement(
-        one, two, len(shared), basic_interval(value, drawn, -1.0, 1.0, "all shared models tie")
+        one, two, len(shared), hull_interval(value, drawn, -1.0, 1.0, "all shared models tie")
     ), drawn
 
 
@@ -265,7 +265,7 @@ def _quality(
         cbrc_draws = np.mean([draws for _, draws in taus], axis=0)
     missing = "only one benchmark" if benchmarks < 2 else f"no other benchmark shares {LEAST_SHARED} models"
     value = float(np.mean([each for each, _ in taus])) if taus else None
-    cbrc = basic_interval(value, cbrc_draws, -1.0, 1.0, missing)
+    cbrc = hull_interval(value, cbrc_draws, -1.0, 1.0, missing)
 
     ds, separated = None, None
     several = len(part.log.models) >= 2
@@ -279,7 +279,7 @@ def _quality(
             ]
         )
     reason = "every model scores 0" if several else "only one model"
-    spread = basic_interval(ds, ds_draws, 0.0, np.inf, reason)
+    spread = hull_interval(ds, ds_draws, 0.0, np.inf, reason)
 
     mean = part.inverted.mean
     cad = None if mean is None else float(np.exp(-rules.steepness * mean))
@@ -313,7 +313,7 @@ def _composite(
         return Estimate(None, reason=f"{' and '.join(without)} not defined" if used else "no weights")
     value = sum(weights[at] * (parts[at].value or 0.0) for at in used)
     drawn = np.sum([weights[at] * draws[at] for at in used], axis=0)
-    return basic_interval(value, drawn, -np.inf, np.inf, "")
+    return hull_interval(value, drawn, -np.inf, np.inf, "")
 
 
 def _stability(draws: Array) -> Estimate:

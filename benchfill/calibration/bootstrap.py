@@ -1,8 +1,9 @@
 """95 % intervals from bootstrap draws of a figure, and figures that are not defined.
 
 A benchmark resampled from itself is noisier than the benchmark: its ranking agrees less with others, and its scores
-spread otherwise. The basic interval, ``2 estimate - quantile`` (Davison and Hinkley 1997, section 5.2), takes that
-shift off; percentiles would put it on a second time. A mean over items has no such shift, and takes percentiles.
+spread otherwise. Percentiles of such draws put that shift on a second time; the basic interval, ``2 estimate -
+percentile`` (Davison and Hinkley 1997, section 5.2), takes it off and is too narrow where there is none. Neither holds
+where the other does, so their hull is taken. A mean over items has no shift, and takes percentiles.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Estimate", "basic_interval", "percentile_interval"]
+__all__ = ["Estimate", "hull_interval", "percentile_interval"]
 
 Array = NDArray[np.float64]
 
@@ -27,15 +28,16 @@ class Estimate:
     reason: str = ""
 
 
-def basic_interval(value: float | None, draws: Array, least: float, most: float, reason: str) -> Estimate:
-    """The estimate with ``2 value - quantiles``, cut to the range of the figure."""
+def hull_interval(value: float | None, draws: Array, least: float, most: float, reason: str) -> Estimate:
+    """The estimate with the hull of percentiles and ``2 value - percentiles``, cut to the range of the figure."""
     if value is None or not np.isfinite(value):
         return Estimate(None, reason=reason)
     found = percentile_interval(value, draws, reason)
     if found.lo95 is None or found.hi95 is None:
         return found
-    lo, hi = (float(np.clip(2.0 * value - each, least, most)) for each in (found.hi95, found.lo95))
-    return Estimate(value, lo, hi)
+    lo = min(found.lo95, 2.0 * value - found.hi95)
+    hi = max(found.hi95, 2.0 * value - found.lo95)
+    return Estimate(value, float(np.clip(lo, least, most)), float(np.clip(hi, least, most)))
 
 
 def percentile_interval(value: float | None, draws: Array, reason: str) -> Estimate:

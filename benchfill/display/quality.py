@@ -22,8 +22,7 @@ _ABOUT = (
     "the share of model pairs told apart; not bounded by 1. CAD: 1 where no stronger model of a family fails what a "
     "weaker one solves; 1PL: the same where the fitted 1PL holds and only chance inverts, so a benchmark below it "
     "inverts more. BQS: their weighted sum. stability: tau-b of the ranking on resampled items. In brackets 95 % "
-    "intervals by resampled items, of these models (stability: 95 % of the resampled rankings); in simulation those of "
-    "CBRC and BQS hold less often than they say (docs/quality.md)."
+    "intervals by resampled items, of these models (stability: 95 % of the resampled rankings)."
 )
 
 

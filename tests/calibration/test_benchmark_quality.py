@@ -10,7 +10,7 @@ from scipy.special import expit
 from scipy.stats import kendalltau
 
 from benchfill.calibration.benchmark_quality import QualityRules, benchmark_qualities, discriminability
-from benchfill.calibration.bootstrap import basic_interval, percentile_interval
+from benchfill.calibration.bootstrap import hull_interval, percentile_interval
 from benchfill.calibration.ladders import inversions, ladder_pairs
 from benchfill.calibration.quality_report import quality_document
 from benchfill.calibration.response_log import ResponseLog
@@ -121,12 +121,13 @@ def test_rules_out_of_range_are_refused(wrong: dict[str, float]) -> None:
         QualityRules(**wrong)  # type: ignore[arg-type]
 
 
-def test_intervals_turn_draws_about_and_are_cut_to_the_range() -> None:
+def test_intervals_hold_draws_and_draws_turned_about_and_are_cut_to_the_range() -> None:
     draws = np.append(np.linspace(0.5, 0.9, 1001), np.nan)
-    basic, percentiles = basic_interval(0.8, draws, -1.0, 1.0, ""), percentile_interval(0.8, draws, "")
-    assert (basic.lo95, basic.hi95) == pytest.approx((0.71, 1.0))
+    hull, percentiles = hull_interval(0.8, draws, -1.0, 1.0, ""), percentile_interval(0.8, draws, "")
+    # Percentiles 0.51 and 0.89, turned about 0.8 they are 0.71 and 1.09.
+    assert (hull.lo95, hull.hi95) == pytest.approx((0.51, 1.0))
     assert (percentiles.lo95, percentiles.hi95) == pytest.approx((0.51, 0.89))
-    assert basic_interval(np.nan, draws, -1.0, 1.0, "why").reason == "why"
+    assert hull_interval(np.nan, draws, -1.0, 1.0, "why").reason == "why"
 
 
 def test_under_the_1pl_inversions_are_as_many_as_the_floor_says_and_a_wrong_key_stands_out() -> None:
