@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from benchfill.calibration.figures import benchmark_figures
+from benchfill.calibration.resolution import resolve_gaps
 from benchfill.memory.runs import RunFolder
 from benchfill.merge.folder import MergeRequest, merge_run
 from tests.merge.made_run import known_effects, make_run, write_benchmark
@@ -29,8 +30,9 @@ def merged_once(made_home: Path) -> tuple[Path, dict[str, Any]]:
     request = MergeRequest(out, unreviewed=True, engine="laplace")
     run = RunFolder(made_home / "home" / "runs" / "made")
     with pytest.MonkeyPatch.context() as patch:
-        # Their Monte Carlo error is no matter here, and four hundred draws take seconds.
+        # Their Monte Carlo error is no matter here, and hundreds of draws take seconds.
         patch.setattr("benchfill.merge.effects.benchmark_figures", partial(benchmark_figures, draws=40))
+        patch.setattr("benchfill.merge.effects.resolve_gaps", partial(resolve_gaps, draws=20))
         return out, merge_run(
             run, made_home / "home" / "ledger.sqlite", request, lambda fraction, message: None
         )
