@@ -49,7 +49,7 @@ class _Shape:
 
     def __init__(self, centre: float, unit: float, generator: np.random.Generator) -> None:
         reach = round(REACH / WIDTH)
-        self.places = np.arange(-reach, reach + 1) * WIDTH
+        self.places: Array = np.arange(-reach, reach + 1, dtype=np.float64) * WIDTH
         self._centre, self._unit, self._generator = centre, unit, generator
         self._bases = np.array([base_weights(scale, df, self.places) for scale in SCALES for df in DEGREES])
         self._alphas = np.array(ALPHAS)
