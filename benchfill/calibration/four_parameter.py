@@ -53,9 +53,7 @@ _GUESSING, _FEASIBILITY, _LOG_SD_EDGE = (-2.2, 1.5), (3.0, 1.5), (0.0, 0.8)
 _SD_SLOPE = 1.0
 
 MOST_ITEMS = 800  # that the climb takes; all items of a longer log take part in its last step
-_NOISE = (
-    3e-3  # nats an item and doubling of attempts: posteriors that many answers bend are harder to integrate
-)
+_NOISE = 1e-3  # nats an attempt: the integrals are good for less, and no comparison tells it apart
 _DECREMENT = 1e-2  # nats: a tenth of a standard error of the best-known parameter
 
 

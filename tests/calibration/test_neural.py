@@ -15,7 +15,7 @@ from tests.calibration.simulated import Simulated, log_of, simulate
 
 @cache
 def trained() -> tuple[NeuralFit, Simulated]:
-    made = simulate(8, 160, 2, seed=1, spread=1.5)
+    made = simulate(10, 250, 2, seed=1, spread=1.5)
     return fit_neural(made.log, seed=3), made
 
 
