@@ -45,7 +45,7 @@ class Confirmation:
         Posterior under a flat prior of the fresh attempts alone: the place and the interval that are reported.
         When confirmed, the interval is that of items which were (`acceptance`).
     pooled
-        Posterior of all attempts under the candidate's prior, and by how near this rewriter has ever come.
+        Posterior of all attempts under the candidate's prior.
     expected_deviation
         Of the pooled posterior from the target (z).
     """
@@ -119,17 +119,18 @@ def confirm(
     prior
         The candidate's, for the pooled posterior.
     record
-        The rewriter's, for the same: one that keeps a distance from all its targets has not hit this one.
+        The rewriter's: the tolerance must be met in the light of how near it has ever come as well. The claim is
+        without it: where rewriters do hit, it would be too large.
     """
     alone = item_posterior(theta_draws, *fresh, scale, guessing=guessing)
     pooled = item_posterior(theta_draws, *everything, scale, prior=prior, guessing=guessing)
-    pooled = record.kept(tolerance).seen(pooled, prior, target)
     deviation = pooled.expected_deviation(target)
+    doubted = record.kept(tolerance).seen(pooled, prior, target)
     verdict: Literal["confirmed", "refused", "unsettled"] = "confirmed"
     if abs(alone.mean - target) > SURPRISE * alone.sd + tolerance:
         verdict = "refused"
-    elif deviation > tolerance:
-        likely = pooled.chance_within(target, tolerance) >= WORTH_ASKING_ON
+    elif max(deviation, doubted.expected_deviation(target)) > tolerance:
+        likely = doubted.chance_within(target, tolerance) >= WORTH_ASKING_ON
         verdict = "unsettled" if likely else "refused"
     else:
         right, asked = (np.asarray(everything[place]) - np.asarray(fresh[place]) for place in (0, 1))
