@@ -21,6 +21,7 @@ _STEPS = 60
 _LONGEST_STEP = 2.0
 _DECREMENT = 1e-4  # Newton's estimate of twice the distance to the top, nats
 _HALVINGS = 6
+_DAMPINGS = (0.03, 0.3, 3.0)  # of the largest curvature
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,11 +88,14 @@ def climb(
         if promise < decrement or step_at == most_steps:
             return top
         step *= min(1.0, _LONGEST_STEP / float(np.abs(step).max()))
-        for _ in range(_HALVINGS):
-            found = posterior(phi + step, places)
+        tries = [step * 0.5**halving for halving in range(_HALVINGS)]
+        # Where curvature misleads, ever more of the gradient's own direction.
+        tries += [turn @ ((turn.T @ gradient) / (bend + share * bend.max())) for share in _DAMPINGS]
+        for attempt in tries:
+            found = posterior(phi + attempt, places)
             if found[0] > value:
+                step = attempt
                 break
-            step *= 0.5
         else:
             if promise < noise or most_steps is not None:
                 return top
