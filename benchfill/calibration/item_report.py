@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
-import numpy as np
-
 from benchfill.calibration.folds import join_logs
 from benchfill.calibration.four_parameter import (
     NOT_IDENTIFIED,
