@@ -14,7 +14,7 @@ the sd halved (3 n), or half of ``rest``, whichever comes first.
 
 A fresh candidate of the next round has a yield too: ``p0`` from the prior, ``rest`` the attempts that an item on
 target takes, ``bad`` a sixth of those: a candidate is told to be off at 2.5 times the sd that one on target takes,
-whatever that is in attempts. A candidate whose yield is below 0.6 of that is out: its next attempt is better spent on
+whatever that is in attempts. A candidate whose yield is below half of that is out: its next attempt is better spent on
 a new one. (Less than 1, because a fresh one also costs rewriting and judging.)
 
 How good is that? For normal posteriors and a prior that is known the best rule of all can be computed (dynamic
@@ -38,7 +38,7 @@ SURELY_WANTED = 0.9
 # Share of the attempts on target after which a fresh candidate that is off has shown it.
 SHOWN_OFF = 1 / 6
 # Share of a fresh candidate's yield below which a candidate is given up.
-WORTH_IT = 0.6
+WORTH_IT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
