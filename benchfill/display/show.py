@@ -30,7 +30,7 @@ def print_run(document: Mapping[str, Any], stream: TextIO | None = None) -> None
     table = Table(title="New items", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     table.padding = (0, 1, 0, 0)
     for header in ("item", "parent", "z, 90% interval", "attempts", "status"):
-        table.add_column(header, overflow="fold", no_wrap="90%" in header)
+        table.add_column(header, overflow="fold", no_wrap=header == "item" or "90%" in header)
     for row in document["candidates"]:
         attempts, place = row["attempts"], z_interval(row["z_mean"], row["z_lo90"], row["z_hi90"])
         table.add_row(
