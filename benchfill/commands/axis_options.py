@@ -1,4 +1,4 @@
-"""What ``prune``, ``power`` and ``detect`` share: reading a log with its items, and the axis fitted to it."""
+"""What commands on response logs share: their options, reading a log with its items, and the axis fitted to it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,15 @@ if TYPE_CHECKING:
 __all__ = [
     "AcceptOption",
     "EngineOption",
+    "FilterOption",
+    "FormatOption",
     "ItemsOption",
     "JsonOption",
     "MapOption",
+    "MetricOption",
     "RowsOption",
     "SeedOption",
+    "TaskOption",
     "ThresholdOption",
     "fit_axis",
     "read_log",
@@ -45,6 +49,18 @@ RowsOption = Annotated[
 ]
 ThresholdOption = Annotated[
     float | None, typer.Option("--threshold", help="Partial credit counts as right from here on.")
+]
+FormatOption = Annotated[
+    str | None, typer.Option("--format", help="Format of the logs; detected by content without it.")
+]
+FilterOption = Annotated[
+    list[str] | None, typer.Option("--filter", help="Which way of extracting answers counts (lm-eval).")
+]
+MetricOption = Annotated[
+    list[str] | None, typer.Option("--metric", help="Which metric counts, where several differ.")
+]
+TaskOption = Annotated[
+    list[str] | None, typer.Option("--task", help="Only this task; may be given several times.")
 ]
 EngineOption = Annotated[
     Literal["nuts", "laplace", "mml", "full"],

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import typer
 
 from benchfill.commands.axis_options import (
+    FilterOption,
+    FormatOption,
     ItemsOption,
     JsonOption,
     MapOption,
+    MetricOption,
     RowsOption,
     SeedOption,
+    TaskOption,
     ThresholdOption,
     read_places,
 )
@@ -42,18 +46,10 @@ def diagnose(
     map_: MapOption = None,
     rows: RowsOption = None,
     threshold: ThresholdOption = None,
-    format_: Annotated[
-        str | None, typer.Option("--format", help="Format of the logs; detected by content without it.")
-    ] = None,
-    filters: Annotated[
-        list[str] | None, typer.Option("--filter", help="Which way of extracting answers counts (lm-eval).")
-    ] = None,
-    metrics: Annotated[
-        list[str] | None, typer.Option("--metric", help="Which metric counts, where several differ.")
-    ] = None,
-    tasks: Annotated[
-        list[str] | None, typer.Option("--task", help="Only this task; may be given several times.")
-    ] = None,
+    format_: FormatOption = None,
+    filters: FilterOption = None,
+    metrics: MetricOption = None,
+    tasks: TaskOption = None,
     collapse_repeats: Annotated[
         bool,
         typer.Option("--collapse-repeats", help="Repeats that are identical in every cell count once."),

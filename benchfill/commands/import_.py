@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from benchfill.commands.axis_options import FilterOption, MetricOption, TaskOption
 from benchfill.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,15 +22,9 @@ def import_(
     format_: Annotated[
         str | None, typer.Option("--format", help="Format of all logs; detected by content without it.")
     ] = None,
-    filters: Annotated[
-        list[str] | None, typer.Option("--filter", help="Which way of extracting answers counts (lm-eval).")
-    ] = None,
-    metrics: Annotated[
-        list[str] | None, typer.Option("--metric", help="Which metric counts, where several differ.")
-    ] = None,
-    tasks: Annotated[
-        list[str] | None, typer.Option("--task", help="Only this task; may be given several times.")
-    ] = None,
+    filters: FilterOption = None,
+    metrics: MetricOption = None,
+    tasks: TaskOption = None,
     threshold: Annotated[
         float | None, typer.Option("--threshold", help="Partial scores count as right from here on.")
     ] = None,

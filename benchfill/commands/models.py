@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from benchfill.commands.axis_options import JsonOption, RowsOption, SeedOption, ThresholdOption
+from benchfill.commands.axis_options import (
+    FormatOption,
+    JsonOption,
+    RowsOption,
+    SeedOption,
+    ThresholdOption,
+)
 from benchfill.commands.benchmark_logs import benchmark_names, read_benchmark
 from benchfill.errors import InputError
 
@@ -65,9 +71,7 @@ def models(
     ] = None,
     rows: RowsOption = None,
     threshold: ThresholdOption = None,
-    format_: Annotated[
-        str | None, typer.Option("--format", help="Format of the logs; detected by content without it.")
-    ] = None,
+    format_: FormatOption = None,
     seed: SeedOption = 1,
     as_json: JsonOption = False,
 ) -> None:

@@ -7,7 +7,16 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from benchfill.commands.axis_options import JsonOption, RowsOption, SeedOption, ThresholdOption
+from benchfill.commands.axis_options import (
+    FilterOption,
+    FormatOption,
+    JsonOption,
+    MetricOption,
+    RowsOption,
+    SeedOption,
+    TaskOption,
+    ThresholdOption,
+)
 from benchfill.commands.benchmark_logs import Benchmark, benchmark_names, merge_families, read_benchmark
 from benchfill.errors import InputError
 
@@ -39,18 +48,10 @@ def quality(
     ] = 5,
     rows: RowsOption = None,
     threshold: ThresholdOption = None,
-    format_: Annotated[
-        str | None, typer.Option("--format", help="Format of the logs; detected by content without it.")
-    ] = None,
-    filters: Annotated[
-        list[str] | None, typer.Option("--filter", help="Which way of extracting answers counts (lm-eval).")
-    ] = None,
-    metrics: Annotated[
-        list[str] | None, typer.Option("--metric", help="Which metric counts, where several differ.")
-    ] = None,
-    tasks: Annotated[
-        list[str] | None, typer.Option("--task", help="Only this task; may be given several times.")
-    ] = None,
+    format_: FormatOption = None,
+    filters: FilterOption = None,
+    metrics: MetricOption = None,
+    tasks: TaskOption = None,
     seed: SeedOption = 1,
     as_json: JsonOption = False,
 ) -> None:

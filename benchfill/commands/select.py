@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from benchfill.commands.axis_options import (
+    FormatOption,
     ItemsOption,
     JsonOption,
     MapOption,
@@ -58,9 +59,7 @@ def select(
     ] = None,
     rows: RowsOption = None,
     threshold: ThresholdOption = None,
-    format_: Annotated[
-        str | None, typer.Option("--format", help="Format of the logs; detected by content without it.")
-    ] = None,
+    format_: FormatOption = None,
     seed: SeedOption = 1,
     as_json: JsonOption = False,
 ) -> None:
