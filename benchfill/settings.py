@@ -33,6 +33,7 @@ from benchfill.settings_file import explained
 __all__ = [
     "AnswerSettings",
     "BudgetSettings",
+    "QualitySettings",
     "SearchSettings",
     "Settings",
     "TracingSettings",
@@ -42,6 +43,9 @@ __all__ = [
 ]
 
 SETTINGS_FILE = "benchfill.toml"
+
+
+NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class _Section(BaseModel):
@@ -182,6 +186,27 @@ class AnswerSettings(_Section):
     )
 
 
+class QualitySettings(_Section):
+    """What ``quality`` and ``select`` take from Benchmark^2; defaults are the paper's."""
+
+    epsilon: float = Field(
+        default=0.02, ge=0, lt=1, description="DS: scores that differ by more are told apart"
+    )
+    steepness: float = Field(
+        default=12.0,
+        gt=0,
+        allow_inf_nan=False,
+        description="lambda of CAD, which is exp(-lambda x mean inversion)",
+    )
+    weights: tuple[NonNegative, NonNegative, NonNegative] = Field(
+        default=(0.3, 0.3, 0.4), description="weights of CBRC, DS and CAD in BQS"
+    )
+    keep: float = Field(
+        default=0.35, gt=0, description="what `select` keeps: a share below 1, or a number of items"
+    )
+    draws: int = Field(default=1000, ge=2, description="bootstrap samples of `quality`")
+
+
 class TracingSettings(_Section):
     """Tracing of calls by LangSmith, with the user's own LANGSMITH_* variables."""
 
@@ -213,6 +238,7 @@ class Settings(_Section):
     budget: BudgetSettings = BudgetSettings()
     answer: AnswerSettings = AnswerSettings()
     grading: GradingSettings = GradingSettings()
+    quality: QualitySettings = QualitySettings()
     tracing: TracingSettings = TracingSettings()
     allow_http: bool = Field(
         default=False, description="let texts and keys go to other machines without encryption"

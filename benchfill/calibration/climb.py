@@ -70,6 +70,24 @@ def climb(
     BenchfillError
         No convergence.
     """
+    try:
+        return _climb(name, look, integrate, phi, places, centre, rarity, noise, decrement, most_steps)
+    except np.linalg.LinAlgError as error:
+        raise BenchfillError(f"The fit of the item model {name} broke down: {error}.") from None
+
+
+def _climb(
+    name: str,
+    look: Callable[[Array, Array], tuple[float, Nodes, Array]],
+    integrate: Callable[[Array, Nodes], Integral],
+    phi: Array,
+    places: Array,
+    centre: Array,
+    rarity: Array,
+    noise: float,
+    decrement: float,
+    most_steps: int | None,
+) -> Top:
 
     def posterior(at: Array, near: Array) -> tuple[float, Nodes, Array]:
         value, nodes, means = look(at, near)

@@ -24,6 +24,7 @@ from benchfill.calibration.item_diagnostics import (
     suspects,
 )
 from benchfill.calibration.response_log import ResponseLog
+from benchfill.errors import BenchfillError
 
 __all__ = ["RESERVATIONS", "item_document", "item_rows"]
 
@@ -41,16 +42,24 @@ def item_document(
     high_guessing: float,
     low_feasibility: float,
     top: int,
-) -> tuple[dict[str, Any], FourParameterFit]:
+) -> tuple[dict[str, Any], FourParameterFit | None]:
     """Fit one 4PL to all logs, so that their figures share a scale, and describe each.
 
     Returns
     -------
     document, fit
-        Plain Python values; and the fit, whose items are those of the logs in turn.
+        Plain Python values; and the fit, whose items are those of the logs in turn. Where it failed there are no
+        benchmarks, ``item_model`` holds the reason, and the fit is None.
     """
     whole, _, columns = join_logs(logs)
-    fit = fit_four_parameter(whole)
+    try:
+        fit = fit_four_parameter(whole)
+    except BenchfillError as error:
+        return {
+            "item_model": {"model": "4pl", "failure": str(error)},
+            "benchmarks": [],
+            "reservations": [],
+        }, None
     curves = fit.curves()
     found = suspects(fit, high_guessing=high_guessing, low_feasibility=low_feasibility)
     place = {item: at for at, item in enumerate(whole.items)}
@@ -86,6 +95,7 @@ def item_document(
     document = {
         "item_model": {
             "model": "4pl",
+            "failure": "",
             "log_likelihood": fit.log_likelihood,
             "n_parameters": fit.n_parameters,
             "highest": whole.models[order[0]],

@@ -52,7 +52,7 @@ class Contender:
     seconds
         Processor time of all fits and predictions.
     failure
-        Why there are no scores.
+        Why there are no scores; names the benchmark where each is fitted by itself.
     """
 
     model: ModelName
@@ -98,6 +98,7 @@ def compare_item_models(
     *,
     hide: Hide = "cells",
     hidden: Sequence[ResponseLog] | None = None,
+    names: Sequence[str] | None = None,
     guessing: Sequence[Array | None] | None = None,
     scopes: Sequence[Scope] = ("benchmark", "joint"),
     folds: int = 5,
@@ -117,6 +118,8 @@ def compare_item_models(
         What to hide, unless ``hidden`` is given.
     hidden
         Answers to be foretold, log by log, of the same models and items; the whole of ``logs`` is then fitted.
+    names
+        Of the logs, for errors.
     guessing
         For each log, shape (items,) or None.
     scopes
@@ -160,7 +163,8 @@ def compare_item_models(
         started = time.process_time()
         try:
             tables = [
-                foretell(fold, model, scope, guessing=chances, seed=seed, progress=show) for fold in parts
+                foretell(fold, model, scope, guessing=chances, names=names, seed=seed, progress=show)
+                for fold in parts
             ]
         except BenchfillError as error:
             found.append(Contender(model, scope, None, failure=str(error)))
@@ -195,6 +199,7 @@ def foretell(
     *,
     guessing: Sequence[Array | None],
     seed: int,
+    names: Sequence[str] | None = None,
     progress: Progress | None = None,
 ) -> list[Foretold]:
     """Fit what is known and foretell what is hidden, log by log; items are numbered through all logs.
@@ -202,7 +207,7 @@ def foretell(
     Raises
     ------
     BenchfillError
-        A fit did not converge.
+        A fit did not converge; of one log among several it begins with that log's name.
     """
     if scope == "joint":
         known, rows, columns = join_logs(fold.known)
@@ -217,10 +222,14 @@ def foretell(
         whole = _chances(known, fold.absent, model, rates, seed, progress)
         chances = [whole[np.ix_(at, to)] for at, to in zip(rows, columns, strict=True)]
     else:
-        chances = [
-            _chances(log, fold.absent, model, rates, seed, progress)
-            for log, rates in zip(fold.known, guessing, strict=True)
-        ]
+        chances = []
+        for at, (log, rates) in enumerate(zip(fold.known, guessing, strict=True)):
+            try:
+                chances.append(_chances(log, fold.absent, model, rates, seed, progress))
+            except BenchfillError as error:
+                if names is None or len(names) < 2:
+                    raise
+                raise BenchfillError(f"{names[at]}: {error.message}", error.remedy) from None
     first, found = 0, []
     for log, chance in zip(fold.hidden, chances, strict=True):
         found.append(Foretold.of(chance, log.correct, log.attempts, first=first))

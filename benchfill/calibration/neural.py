@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,26 +24,47 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
 from benchfill.calibration.item_curves import ItemCurves
+from benchfill.calibration.networks import EDGE, Adam, Networks, Rows, Single
 from benchfill.calibration.response_log import ResponseLog
 from benchfill.errors import InputError
 
-__all__ = ["Epoch", "Networks", "NeuralFit", "fit_neural"]
+__all__ = ["Epoch", "NeuralFit", "Training", "fit_neural"]
 
 Array = NDArray[np.float64]
-Single = NDArray[np.float32]
-Rows = NDArray[np.int64]
 
-HIDDEN = 64
 SMALLEST_BATCH, LARGEST_BATCH, FEWEST_BATCHES = 16, 2048, 100
-RATE = 0.003  # at batches of 512; it grows with the root of the batch
-DECAY = 1e-4
-PATIENCE = 4
-AVERAGED = 4  # epochs
-_FIRST, _SECOND = 0.9, 0.999  # Adam's memory of the gradient and of its square
-_SMALL = 1e-8
-_BLOCK = 2048  # rows of the items' table updated at once, so that they stay in the cache
-_EDGE = 1e-7  # a chance is kept this far from 0 and 1 in the loss
 _ABILITY_SD = 3.0  # of a new model's ability, in standard deviations of the pool's
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """How the networks are trained.
+
+    Parameters
+    ----------
+    hidden
+        Units of the hidden layer of each network.
+    rate
+        Learning rate at batches of 512 cells; it grows with the root of the batch.
+    decay
+        Weight of the L2 decay.
+    averaged
+        Last epochs whose parameters are averaged; 1 averages nothing.
+    aside
+        Share of the cells that are set aside to stop by.
+    patience
+        Epochs without a better loss of the cells set aside after which training stops.
+    epochs
+        At most.
+    """
+
+    hidden: int = 64
+    rate: float = 0.003
+    decay: float = 1e-4
+    averaged: int = 4
+    aside: float = 0.1
+    patience: int = 4
+    epochs: int = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,131 +73,6 @@ class Epoch:
 
     fitted: float
     aside: float
-
-
-class Networks:
-    """Both networks and their gradient.
-
-    Parameters
-    ----------
-    models, items
-        How many.
-    generator
-        Draws the start: uniform within 1 / sqrt(inputs) of zero.
-    dtype
-        Of all numbers; single precision is enough to fit.
-    """
-
-    def __init__(
-        self, models: int, items: int, generator: np.random.Generator, *, dtype: type = np.float32
-    ) -> None:
-        def start(inputs: int, *shape: int) -> Single:
-            edge = inputs**-0.5
-            return generator.uniform(-edge, edge, shape).astype(dtype)
-
-        # One side after the other: table of the first layer, its bias, second layer, its bias.
-        self.parameters = [
-            *(
-                start(models, models, HIDDEN),
-                start(models, HIDDEN),
-                start(HIDDEN, HIDDEN, 1),
-                start(HIDDEN, 1),
-            ),
-            *(start(items, items, HIDDEN), start(items, HIDDEN), start(HIDDEN, HIDDEN, 4), start(HIDDEN, 4)),
-        ]
-
-    def with_parameters(self, parameters: list[Single]) -> Networks:
-        """Networks of the same shape with other parameters."""
-        other = copy(self)
-        other.parameters = parameters
-        return other
-
-    def outputs(self, side: int, rows: Rows | slice) -> tuple[Single, Single]:
-        """Second layer's outputs and hidden units of some models (side 0) or items (side 1)."""
-        table, bias, second, last = self.parameters[4 * side : 4 * side + 4]
-        hidden = np.maximum(table[rows] + bias, 0)
-        return hidden @ second + last, hidden
-
-    def chances(self, theta: Single, item: Single) -> Single:
-        """Chance of success for abilities (n,) and items' outputs (n, 4)."""
-        c, d = expit(item[:, 2]), expit(item[:, 3])
-        return np.asarray(c + (d - c) * expit(item[:, 1] * (theta - item[:, 0])))
-
-    def gradient(
-        self, model: Rows, item: Rows, rate: Single, weight: Single
-    ) -> tuple[float, list[Single], list[Rows]]:
-        """Weighted mean loss of a batch of cells and its gradient.
-
-        Returns
-        -------
-        loss, gradients, rows
-            The gradients in the order of `parameters`; those of the two tables only for their ``rows``.
-        """
-        (theta, model_hidden), (out, item_hidden) = self.outputs(0, model), self.outputs(1, item)
-        b, a = out[:, 0], out[:, 1]
-        c, d = expit(out[:, 2]), expit(out[:, 3])
-        apart = theta[:, 0] - b
-        able = expit(a * apart)
-        chance = np.clip(c + (d - c) * able, _EDGE, 1 - _EDGE)
-        share = weight / weight.sum()
-        loss = -float(share @ (rate * np.log(chance) + (1 - rate) * np.log1p(-chance)))
-        pull = share * (chance - rate) / (chance * (1 - chance))
-        steep = pull * (d - c) * able * (1 - able)
-        by_theta = (steep * a)[:, None]
-        by_item = np.stack(
-            [-steep * a, steep * apart, pull * (1 - able) * c * (1 - c), pull * able * d * (1 - d)], axis=1
-        )
-        gradients: list[Single] = []
-        rows: list[Rows] = []
-        for side, hidden, push, which in (
-            (0, model_hidden, by_theta, model),
-            (1, item_hidden, by_item, item),
-        ):
-            back = (push @ self.parameters[4 * side + 2].T) * (hidden > 0)
-            order = np.argsort(which, kind="stable")
-            distinct, first = np.unique(which[order], return_index=True)
-            rows.append(distinct)
-            table = np.add.reduceat(back[order], first, axis=0)
-            gradients += [table, back.sum(axis=0), hidden.T @ push, push.sum(axis=0)]
-        return loss, gradients, rows
-
-
-class _Adam:
-    def __init__(self, parameters: list[Single], rate: float) -> None:
-        self._rate = rate
-        self._parameters = parameters
-        self._mean = [np.zeros_like(each) for each in parameters]
-        self._square = [np.zeros_like(each) for each in parameters]
-        self._steps = 0
-
-    def step(self, gradients: list[Single], rows: list[Rows]) -> None:
-        self._steps += 1
-        for at, (parameter, gradient) in enumerate(zip(self._parameters, gradients, strict=True)):
-            where = rows[at // 4] if at % 4 == 0 else slice(None)
-            mean, square = self._mean[at], self._square[at]
-            # Decay moves every row of a table; the loss moves only those of the batch.
-            pull = DECAY * parameter[where]
-            mean[where] += (1 - _FIRST) / _FIRST * gradient
-            square[where] += (1 - _SECOND) / _SECOND * gradient * (gradient + 2 * pull)
-            for start in range(0, parameter.shape[0], _BLOCK):
-                part = slice(start, start + _BLOCK)
-                self._move(parameter[part], mean[part], square[part])
-
-    def _move(self, parameter: Single, mean: Single, square: Single) -> None:
-        decay = parameter * DECAY
-        mean *= _FIRST
-        mean += (1 - _FIRST) * decay
-        square *= _SECOND
-        decay *= decay
-        decay *= 1 - _SECOND
-        square += decay
-        np.maximum(square, 0, out=square)
-        root = np.sqrt(square, out=decay)
-        root *= (1 - _SECOND**self._steps) ** -0.5
-        root += _SMALL
-        np.divide(mean, root, out=root)
-        root *= self._rate / (1 - _FIRST**self._steps)
-        parameter -= root
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +108,7 @@ class NeuralFit:
         asked = attempts > 0
 
         def cost(theta: float) -> float:
-            chance = np.clip(self.point.success(theta)[0, asked], _EDGE, 1 - _EDGE)
+            chance = np.clip(self.point.success(theta)[0, asked], EDGE, 1 - EDGE)
             right, wrong = correct[asked], (attempts - correct)[asked]
             return float(0.5 * (theta / spread) ** 2 - right @ np.log(chance) - wrong @ np.log1p(-chance))
 
@@ -225,8 +120,7 @@ def fit_neural(
     log: ResponseLog,
     *,
     seed: int = 0,
-    epochs: int = 50,
-    aside: float = 0.1,
+    training: Training | None = None,
     progress: Callable[[float, str], None] | None = None,
 ) -> NeuralFit:
     """Train both networks.
@@ -237,10 +131,8 @@ def fit_neural(
         Counts; a cell without attempts is missing, one with several weighs as many.
     seed
         Of the start, the cells set aside and their order.
-    epochs
-        At most; training stops earlier when the loss of the cells set aside has not improved for `PATIENCE` of them.
-    aside
-        Share of the cells set aside.
+    training
+        None: the defaults.
     progress
         Called with the fraction done and a short message.
 
@@ -249,22 +141,23 @@ def fit_neural(
     InputError
         There are fewer than ten cells (kind ``too_few_answers``).
     """
+    how = training or Training()
     generator = np.random.default_rng(seed)
     model, item = np.nonzero(log.attempts)
     if model.size < 10:
         raise InputError("A network takes a log of at least 10 answered cells.", kind="too_few_answers")
     weight = log.attempts[model, item].astype(np.float32)
     rate = (log.correct[model, item] / weight).astype(np.float32)
-    networks = Networks(len(log.models), len(log.items), generator)
+    networks = Networks(len(log.models), len(log.items), how.hidden, generator)
     order = generator.permutation(model.size)
-    hidden, fitted = np.split(order, [max(1, round(aside * model.size))])
+    hidden, fitted = np.split(order, [max(1, round(how.aside * model.size))])
     batch_size = int(np.clip(fitted.size // FEWEST_BATCHES, SMALLEST_BATCH, LARGEST_BATCH))
-    adam = _Adam(networks.parameters, RATE * (batch_size / 512) ** 0.5)
+    adam = Adam(networks.parameters, how.rate * (batch_size / 512) ** 0.5, how.decay)
     history: list[Epoch] = []
-    best, kept, last = 0, networks.parameters, deque[list[Single]](maxlen=AVERAGED)
-    for epoch in range(epochs):
+    best, kept, last = 0, networks.parameters, deque[list[Single]](maxlen=how.averaged)
+    for epoch in range(how.epochs):
         if progress is not None:
-            progress(epoch / epochs, f"neural: epoch {epoch + 1} of at most {epochs}")
+            progress(epoch / how.epochs, f"neural: epoch {epoch + 1} of at most {how.epochs}")
         losses = 0.0
         order = generator.permutation(fitted)
         for start in range(0, order.size, batch_size):
@@ -282,14 +175,14 @@ def fit_neural(
         )
         if epoch == 0 or history[-1].aside < history[best].aside:
             best, kept = epoch, average.parameters
-        elif epoch - best >= PATIENCE:
+        elif epoch - best >= how.patience:
             break
     return NeuralFit(_oriented(log, networks.with_parameters(kept)), tuple(history), best)
 
 
 def _loss(networks: Networks, model: Rows, item: Rows, rate: Single, weight: Single) -> float:
     theta, out = networks.outputs(0, slice(None))[0], networks.outputs(1, slice(None))[0]
-    chance = np.clip(networks.chances(theta[model, 0], out[item]).astype(np.float64), _EDGE, 1 - _EDGE)
+    chance = np.clip(networks.chances(theta[model, 0], out[item]).astype(np.float64), EDGE, 1 - EDGE)
     return -float(weight @ (rate * np.log(chance) + (1 - rate) * np.log1p(-chance))) / float(weight.sum())
 
 

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from benchfill.commands.axis_options import (
+    FilterOption,
     FormatOption,
     JsonOption,
+    MetricOption,
     RowsOption,
     SeedOption,
+    TaskOption,
     ThresholdOption,
 )
 from benchfill.commands.benchmark_logs import benchmark_names, read_benchmark
@@ -72,10 +75,15 @@ def models(
     rows: RowsOption = None,
     threshold: ThresholdOption = None,
     format_: FormatOption = None,
+    filters: FilterOption = None,
+    metrics: MetricOption = None,
+    tasks: TaskOption = None,
     seed: SeedOption = 1,
     as_json: JsonOption = False,
 ) -> None:
     """Compare item models on hidden answers, and show difficulty, discrimination, guessing and feasibility of items.
+
+    A model that cannot be fitted is named with the reason, the others are reported, and the exit code is 1.
 
     Examples:
 
@@ -101,7 +109,14 @@ def models(
     chosen = [name for name in MODEL_NAMES if name in (model or _DEFAULT)]
     if items_out is not None and (items_out.is_dir() or not items_out.absolute().parent.is_dir()):
         raise InputError(f"Cannot write {items_out}: no such folder, or a folder itself.", kind="unwritable")
-    options = ImportOptions(format=format_, threshold=threshold, rows=rows)
+    options = ImportOptions(
+        format=format_,
+        filters=tuple(filters or ()),
+        metrics=tuple(metrics or ()),
+        tasks=tuple(tasks or ()),
+        threshold=threshold,
+        rows=rows,
+    )
     names = benchmark_names(logs)
     read = [read_benchmark([path], options) for path in logs]
     own = [each.log for each in read]
@@ -124,6 +139,7 @@ def models(
             chosen,
             hide=hide,
             hidden=hidden,
+            names=names,
             scopes=("benchmark", "joint") if scope == "both" else (scope,),
             folds=folds,
             most_cells=most_cells,
@@ -142,7 +158,7 @@ def models(
         **figures,
         "notes": notes,
     }
-    if items_out is not None:
+    if items_out is not None and curves_of is not None:
         from benchfill.atomic import write_whole
 
         write_whole(items_out, item_rows(names, own, curves_of).encode("utf-8"))
@@ -151,6 +167,10 @@ def models(
         typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
     else:
         print_models(document)
+    if curves_of is None or any(each.scores is None for each in found.contenders):
+        if items_out is not None and curves_of is None:
+            typer.echo(f"{items_out} is not written: the 4PL could not be fitted.", err=True)
+        raise typer.Exit(1)
 
 
 def _aligned(log: ResponseLog, test: ResponseLog, path: Path) -> ResponseLog:

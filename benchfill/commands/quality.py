@@ -36,13 +36,16 @@ def quality(
         typer.Option("--pool", help="Judge all by the models they share, or each by all of its own."),
     ] = "common",
     epsilon: Annotated[
-        float, typer.Option("--epsilon", help="DS: scores that differ by more are told apart.")
-    ] = 0.02,
-    steepness: Annotated[float, typer.Option("--lambda", help="CAD is exp(-lambda mean inversion).")] = 12.0,
+        float | None, typer.Option("--epsilon", help="DS: scores that differ by more are told apart (0.02).")
+    ] = None,
+    steepness: Annotated[
+        float | None, typer.Option("--lambda", help="CAD is exp(-lambda mean inversion) (12).")
+    ] = None,
     weights: Annotated[
-        str, typer.Option("--weights", metavar="C,D,A", help="Weights of CBRC, DS and CAD in BQS.")
-    ] = "0.3,0.3,0.4",
-    draws: Annotated[int, typer.Option("--draws", min=2, help="Bootstrap samples.")] = 1000,
+        str | None,
+        typer.Option("--weights", metavar="C,D,A", help="Weights of CBRC, DS and CAD in BQS (0.3,0.3,0.4)."),
+    ] = None,
+    draws: Annotated[int | None, typer.Option("--draws", min=2, help="Bootstrap samples (1000).")] = None,
     worst: Annotated[
         int, typer.Option("--worst", min=0, help="How many items with the most inversions to name.")
     ] = 5,
@@ -58,6 +61,7 @@ def quality(
     """Judge benchmarks of one domain: do they rank models alike, tell them apart, and favour the stronger?
 
     CBRC, DS, CAD and BQS as Benchmark^2 defines them, and the stability of the ranking, with 95 % intervals.
+    What is not given here comes from [quality] of benchfill.toml.
 
     Examples:
 
@@ -71,8 +75,17 @@ def quality(
     from benchfill.calibration.quality_report import quality_document
     from benchfill.display.quality import print_quality
     from benchfill.logs.importing import ImportOptions
+    from benchfill.settings import load_settings
 
-    rules = QualityRules(epsilon, steepness, _weights(weights), draws)
+    given = {
+        "epsilon": epsilon,
+        "steepness": steepness,
+        "weights": None if weights is None else _weights(weights),
+        "draws": draws,
+    }
+    flags = {name: value for name, value in given.items() if value is not None}
+    chosen = load_settings(**({"quality": flags} if flags else {})).quality
+    rules = QualityRules(chosen.epsilon, chosen.steepness, chosen.weights, chosen.draws)
     options = ImportOptions(
         format=format_,
         filters=tuple(filters or ()),

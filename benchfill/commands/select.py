@@ -8,12 +8,15 @@ from typing import Annotated, Literal
 import typer
 
 from benchfill.commands.axis_options import (
+    FilterOption,
     FormatOption,
     ItemsOption,
     JsonOption,
     MapOption,
+    MetricOption,
     RowsOption,
     SeedOption,
+    TaskOption,
     ThresholdOption,
 )
 from benchfill.commands.benchmark_logs import read_benchmark
@@ -32,8 +35,9 @@ def select(
         typer.Option("--by", help="Alignment and discriminability, information, places, or chance."),
     ],
     keep: Annotated[
-        float, typer.Option("--keep", metavar="N|SHARE", help="Items to keep: a number, or a share below 1.")
-    ] = 0.35,
+        float | None,
+        typer.Option("--keep", metavar="N|SHARE", help="Items to keep: a number, or a share below 1 (0.35)."),
+    ] = None,
     top_models: Annotated[
         int | None,
         typer.Option("--top-models", min=1, help="Models of interest: the so many best; all without it."),
@@ -60,12 +64,16 @@ def select(
     rows: RowsOption = None,
     threshold: ThresholdOption = None,
     format_: FormatOption = None,
+    filters: FilterOption = None,
+    metrics: MetricOption = None,
+    tasks: TaskOption = None,
     seed: SeedOption = 1,
     as_json: JsonOption = False,
 ) -> None:
     """Keep a part of the items by a rule, and say whether that is better than a random part of the same size.
 
-    What lies inside the spread of the random parts is no advantage.
+    What lies inside the spread of the random parts is no advantage. Without --keep it is that of [quality] in
+    benchfill.toml.
 
     Examples:
 
@@ -83,17 +91,29 @@ def select(
     from benchfill.logs.importing import ImportOptions
     from benchfill.logs.item_lines import select_item_lines, write_lines
     from benchfill.logs.items import check_items_cover, parse_mapping, read_items
+    from benchfill.settings import load_settings
 
     if out_items is not None and items is None:
         raise InputError("--out-items writes lines of the item file.", "Name it with --items.")
     if map_ and items is None:
         raise InputError("--map names fields of the items.", "Pass the file with --items.")
-    found = read_benchmark(logs, ImportOptions(format=format_, threshold=threshold, rows=rows, models=models))
+    options = ImportOptions(
+        format=format_,
+        filters=tuple(filters or ()),
+        metrics=tuple(metrics or ()),
+        tasks=tuple(tasks or ()),
+        threshold=threshold,
+        rows=rows,
+        models=models,
+    )
+    found = read_benchmark(logs, options)
     log, notes = found.log, list(found.notes)
     if items is not None:
         file = read_items(items, mapping=parse_mapping(map_ or []))
         notes += [*file.notes, *check_items_cover(file.items, log)]
         log = log.select_items({item.id for item in file.items})
+    if keep is None:
+        keep = load_settings().quality.keep
     count = kept_count(keep, len(log.items))
     if top_models is not None and top_models > len(log.models):
         raise InputError(f"--top-models {top_models} of {len(log.models)} models.", "Name fewer.")

@@ -85,7 +85,8 @@ def print_models(document: Mapping[str, Any], stream: TextIO | None = None) -> N
         style = "bold" if at == comparison["best"] else ""
         cells: list[Text | str] = [Text(NAMES[each["model"]], style=style), _SCOPES[each["scope"]]]
         if scores is None:
-            cells += ["did not fit", *[""] * 6]
+            cells[1] = Text(f"{_SCOPES[each['scope']]}; not fitted: {plain_text(each['failure'])}")
+            cells += [""] * 7
         else:
             cells += [
                 number(scores["log_loss"], 4),
@@ -99,8 +100,12 @@ def print_models(document: Mapping[str, Any], stream: TextIO | None = None) -> N
     if comparison["best"] is not None:
         best = comparison["contenders"][comparison["best"]]
         _calibration(console, best["scores"]["calibration"])
-    _benchmarks(console, document)
-    _suspects(console, document["benchmarks"])
+    failure = document["item_model"]["failure"]
+    if failure:
+        console.print(Text(f"Figures of items: 4PL not fitted: {plain_text(failure)}"), soft_wrap=True)
+    else:
+        _benchmarks(console, document)
+        _suspects(console, document["benchmarks"])
     for line in (*document["reservations"], *document["notes"]):
         console.print(Text(f"- {plain_text(line)}"), soft_wrap=True)
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from benchfill.calibration.neural import Networks, NeuralFit, fit_neural
+from benchfill.calibration.networks import Networks
+from benchfill.calibration.neural import NeuralFit, Training, fit_neural
 from benchfill.errors import InputError
 from tests.calibration.simulated import Simulated, log_of, simulate
 
@@ -21,7 +22,7 @@ def trained() -> tuple[NeuralFit, Simulated]:
 
 def test_gradient_is_that_of_the_loss() -> None:
     generator = np.random.default_rng(0)
-    networks = Networks(4, 6, generator, dtype=np.float64)
+    networks = Networks(4, 6, 8, generator, dtype=np.float64)
     for parameter in networks.parameters:
         parameter += generator.normal(0.0, 0.3, parameter.shape)
     model, item = generator.integers(0, 4, 20), generator.integers(0, 5, 20)
@@ -64,7 +65,9 @@ def test_scale_and_sign_of_ability_are_fixed() -> None:
 
 def test_a_seed_makes_the_fit() -> None:
     log = simulate(6, 40, 1, seed=2).log
-    first, again, other = (fit_neural(log, seed=seed, epochs=3).curves().theta for seed in (1, 1, 2))
+    first, again, other = (
+        fit_neural(log, seed=seed, training=Training(epochs=3)).curves().theta for seed in (1, 1, 2)
+    )
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
 

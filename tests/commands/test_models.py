@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from benchfill.errors import BenchfillError
 from tests.calibration.simulated import simulate
 
 
@@ -57,6 +58,38 @@ def test_a_person_reads_tables_and_reservations(benchfill: Callable[..., Any], l
         "not a verdict",
     ):
         assert text in said.out
+
+
+def test_a_model_that_cannot_be_fitted_is_named_and_the_others_are_reported(
+    benchfill: Callable[..., Any], log_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: object, **__: object) -> None:
+        raise BenchfillError("The climb lost its way.", "Look at the log.")
+
+    for module in ("item_models", "item_report"):
+        monkeypatch.setattr(f"benchfill.calibration.{module}.fit_four_parameter", failing)
+    other = tmp_path / "other.csv"
+    other.write_text(log_file.read_text(), encoding="utf-8")
+    out = tmp_path / "items.csv"
+    call = ("models", str(log_file), str(other), "--model", "1pl", "--model", "4pl", "--folds", "2",
+            "--scope", "benchmark", "--items-out", str(out))  # fmt: skip
+    said = benchfill(*call, "--json")
+    assert said.code == 1
+    document = json.loads(said.out)
+    first, second = document["comparison"]["contenders"]
+    assert first["scores"]["log_loss"] > 0.0
+    assert first["failure"] == ""
+    assert second["scores"] is None
+    assert second["failure"] == "bench: The climb lost its way. Look at the log."
+    assert document["comparison"]["best"] == 0
+    assert document["item_model"] == {"model": "4pl", "failure": "The climb lost its way. Look at the log."}
+    assert not out.exists()
+    said = benchfill(*call)
+    assert said.code == 1
+    text = " ".join(said.out.split())
+    assert "not fitted: bench: The climb lost its way." in text
+    assert "Recommended: 1PL" in text
+    assert "items.csv is not written" in said.err
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchfill.calibration.benchmark_quality import QualityRules
+from benchfill.settings import QualitySettings
 from tests.commands.conftest import Said
 
 
@@ -73,6 +75,50 @@ def test_quality_of_one_benchmark_without_families(benchfill: Callable[..., Said
     assert "CBRC is not defined: only one benchmark." in text
     assert "CAD is not defined: no family with two sizes." in text
     assert "BQS is not defined: CBRC and CAD not defined." in text
+
+
+def test_flags_win_over_variables_over_the_file_over_the_papers_values(
+    benchfill: Callable[..., Said], logs: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(logs[0].parent)
+    call = ("quality", logs[0].name, "--draws", "20", "--worst", "0", "--json")
+
+    def used(*flags: str) -> dict[str, Any]:
+        said = benchfill(*call, *flags)
+        assert said.code == 0, said.err
+        settings: dict[str, Any] = json.loads(said.out)["settings"]
+        return settings
+
+    rules = QualityRules()
+    paper = QualitySettings()
+    assert (paper.epsilon, paper.steepness, paper.weights, paper.draws) == (
+        *(rules.epsilon, rules.steepness, rules.weights, rules.draws),
+    )
+    assert used()["epsilon"] == 0.02
+    Path("benchfill.toml").write_text(
+        "[quality]\nepsilon = 0.1\nsteepness = 5.0\nweights = [1, 0, 0]\nkeep = 6\n"
+    )
+    monkeypatch.setenv("BENCHFILL_QUALITY__STEEPNESS", "6")
+    found = used("--weights", "0,1,0")
+    assert (found["epsilon"], found["lambda"], found["weights"]) == (
+        0.1,
+        6.0,
+        {"cbrc": 0.0, "ds": 1.0, "cad": 0.0},
+    )
+    said = benchfill("select", logs[0].name, "--by", "random", "--random-subsets", "20", "--json")
+    assert json.loads(said.out)["n_kept"] == 6
+    Path("benchfill.toml").write_text("[quality]\nepsilon = 1.5\n")
+    said = benchfill(*call)
+    assert said.code == 2
+    assert "benchfill.toml line 2: quality.epsilon" in said.err
+
+
+def test_the_page_has_every_setting() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "quality.md"
+    rows = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    for name, field in QualitySettings.model_fields.items():
+        default = list(field.default) if isinstance(field.default, tuple) else f"{field.default:g}"
+        assert f"| `{name}` | {field.description} | {default} |" in rows
 
 
 def test_quality_names_two_tables_that_differ(
