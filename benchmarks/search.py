@@ -5,7 +5,7 @@
     python -m benchmarks.search rewriters    # rewriters other than assumed
     python -m benchmarks.search costs        # attempts against tolerance, pool, precision of the rewriter
     (--searches N a row, fewer where the row says so; --keep FILE: a stopped run goes on from it; --show: table of
-    what the file holds; --only TEXT: rows whose setting or method contains it)
+    what the file holds; --svg FILE: picture of the frontier; --only TEXT: rows whose setting or method contains it)
 
 Everything is simulated: drawn abilities, drawn answers, and a drawn rewriter. The decisions are those of a run.
 Searches go round the rows, so that a stopped run has about as many of each.
@@ -28,13 +28,20 @@ import numpy as np
 from benchfill.calibration.online import attempts_needed
 from benchfill.calibration.search_loop import Rules, search_gap
 from benchfill.calibration.strategy import Adaptive, Fixed, Strategy
+from benchmarks.search_picture import Batch, frontier_picture
+from benchmarks.search_tables import Ended, Row, share_of_fixed, summarise, table_head, table_line
 from benchmarks.search_worlds import MISSPECIFIED, DrawnWorld, Rewriter
 
 TOLERANCE = 0.015
 # Items of its rewriter that a search knows of in the second or third gap of a run.
-KNOWN = 30
-# One search, as it is kept.
-Ended = dict[str, Any]
+KNOWN, RECORD = 30, ", rewriter known"
+# Over k and tau, by the axis in logits: those about as exact as a search, the rest of the frontier, and its other taus.
+FIXED: dict[float, tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = {
+    4.0: ((128, 160, 192, 224), (32, 64, 96, 256), (32, 64, 128, 256)),
+    6.0: ((48, 64, 80, 96), (16, 24, 32, 128), (16, 32, 64, 128)),
+    8.0: ((32, 48, 56, 64), (8, 16, 24, 96), (8, 16, 32, 64)),
+}
+TAUS, TAU = (0.005, 0.02), 0.01
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,8 @@ class Cell:
     ----------
     share
         Of the searches asked for.
+    limit
+        Attempts of one model at one candidate at most.
     """
 
     setting: str
@@ -53,6 +62,7 @@ class Cell:
     tolerance: float = TOLERANCE
     confirm: bool = True
     share: float = 1.0
+    limit: int = 256
 
     @property
     def method(self) -> str:
@@ -64,7 +74,7 @@ class Cell:
 def search_once(cell: Cell, seed: int, number: int) -> Ended:
     """The same seeds for every method: the same pools, gaps and first aims."""
     drawn = DrawnWorld(np.random.default_rng([seed, number]), **cell.world)
-    rules = Rules(cell.strategy, confirm=cell.confirm)
+    rules = Rules(cell.strategy, confirm=cell.confirm, max_attempts=cell.limit)
     began = time.process_time()
     end = search_gap(drawn, drawn.goal(cell.tolerance), rules, drawn.frozen, drawn.history())
     true = math.nan if end.accepted is None else drawn.true_z(end.accepted)
@@ -84,64 +94,6 @@ def search_once(cell: Cell, seed: int, number: int) -> Ended:
     }
 
 
-@dataclass(frozen=True)
-class Row:
-    """Means over the searches that met the tolerance, and how many did.
-
-    Parameters
-    ----------
-    true_deviation, true_se
-        Mean |true z - target| of the accepted items, and its standard error.
-    attempts_all
-        Mean over all searches, those that did not meet it included.
-    low, high
-        The 10 % and 90 % quantiles of the attempts of those that did.
-    bound
-        Least attempts that can tell an item on target to the tolerance (Cramer-Rao); attempts include everything.
-    """
-
-    searches: int
-    met: float
-    true_deviation: float
-    true_se: float
-    claimed: float
-    coverage90: float
-    attempts: float
-    attempts_all: float
-    low: float
-    high: float
-    fresh: float
-    bound: float
-    candidates: float
-    refusals: float
-
-
-def summarise(ends: Sequence[Ended]) -> Row:
-    met = [end for end in ends if end["status"] == "filled"]
-    off = np.array([end["off"] for end in met])
-
-    def mean(name: str, of: Sequence[Ended] = met) -> float:
-        return float(np.mean([end[name] for end in of])) if of else math.nan
-
-    spread = np.quantile([end["attempts"] for end in met], [0.1, 0.9]) if met else (math.nan, math.nan)
-    return Row(
-        searches=len(ends),
-        met=len(met) / len(ends),
-        true_deviation=mean("off"),
-        true_se=float(off.std(ddof=1) / math.sqrt(len(off))) if len(off) > 1 else math.nan,
-        claimed=mean("claimed"),
-        coverage90=mean("covered"),
-        attempts=mean("attempts"),
-        attempts_all=mean("attempts", ends),
-        low=float(spread[0]),
-        high=float(spread[1]),
-        fresh=mean("fresh"),
-        bound=mean("bound", ends),
-        candidates=mean("candidates"),
-        refusals=mean("refusals"),
-    )
-
-
 def run_many(
     strategy: Strategy,
     *,
@@ -157,19 +109,20 @@ def run_many(
 
 
 def _frontier() -> list[Cell]:
-    """The axis of 6 logits, and the others and `fixed` in fewer searches."""
+    """Three axes, each with its frontier of `fixed`."""
     cells = []
-    for width, share, ks in ((6.0, 1.0, (48, 80)), (4.0, 0.4, (96, 160)), (8.0, 0.4, (24, 48))):
-        name, world = f"12 models, axis {width:g} logits", {"width": width}
-        cells.append(Cell(name, Adaptive(), world, share=share))
-        cells.append(Cell(f"{name}, rewriter known", Adaptive(), {**world, "known": KNOWN}, share=share))
-        cells += [Cell(name, Fixed(k, 0.01), world, share=0.3) for k in ks]
-    for k in (16, 32, 128):
-        cells.append(Cell("12 models, axis 6 logits", Fixed(k, 0.01), {"width": 6.0}, share=0.05))
-    for k in (32, 64):
-        for tau in (0.005, 0.02):
-            cells.append(Cell("12 models, axis 6 logits", Fixed(k, tau), {"width": 6.0}, share=0.05))
+    for width, (near, rest, others) in FIXED.items():
+        name, world = _axis(width), {"width": width}
+        cells.append(Cell(name, Adaptive(), world))
+        cells.append(Cell(name + RECORD, Adaptive(), {**world, "known": KNOWN}))
+        cells += [Cell(name, Fixed(k, TAU), world) for k in near]
+        cells += [Cell(name, Fixed(k, TAU), world, share=0.2) for k in rest]
+        cells += [Cell(name, Fixed(k, tau), world, share=0.2) for tau in TAUS for k in others]
     return cells
+
+
+def _axis(width: float) -> str:
+    return f"12 models, axis {width:g} logits"
 
 
 def _pools() -> list[Cell]:
@@ -192,73 +145,58 @@ def _rewriters() -> list[Cell]:
 
 
 def _costs() -> list[Cell]:
-    """What differs from 12 models, tolerance 0.015, 240 answers a model and a spread of 0.05."""
-    cells = [Cell(f"tolerance {each:g}", Adaptive(), tolerance=each) for each in (0.03, 0.02, 0.01)]
+    """One figure at a time beside 12 models, tolerance 0.015, 240 answers a model and a spread of 0.05."""
+    cells = [Cell(f"tolerance {each:g}", Adaptive(), tolerance=each) for each in (0.03, 0.02, 0.015, 0.01)]
+    cells += [Cell(f"{each} models", Adaptive(), {"models": each}) for each in (6, 12, 20, 30)]
     cells += [
         Cell(f"pool fitted on {answers} answers a model", Adaptive(), {"calibration": answers})
-        for answers in (60, 960)
+        for answers in (60, 240, 960)
+    ]
+    cells += [
+        Cell(f"at most {each} attempts a model and item", Adaptive(), limit=each)
+        for each in (48, 64, 96, 256)
     ]
     return cells + [
         Cell(f"rewriter's spread {near:g}", Adaptive(), {"rewriter": Rewriter(near=near)})
-        for near in (0.1, 0.2)
+        for near in (0.02, 0.05, 0.1, 0.2)
     ]
 
 
 PARTS = {"frontier": _frontier, "pools": _pools, "rewriters": _rewriters, "costs": _costs}
-COLUMNS = (
-    "setting (simulated)", "method", "searches", "met", "true deviation", "claimed", "90 % covers", "attempts",
-    "10-90 %", "of these fresh", "over the bound", "candidates", "refusals", "of `fixed`",
-)  # fmt: skip
+Rows = dict[tuple[str, str], Row]
 
 
-def share_of_fixed(row: Row, fixed: Sequence[Row]) -> float | None:
-    """Attempts over those of fixed batches as exact: k in between is interpolated, both figures on a log scale.
-
-    None where the fixed batches are all more, or all less, exact.
-    """
-    ordered = sorted((each.true_deviation, each.attempts) for each in fixed if each.met)
-    if len(ordered) < 2 or not ordered[0][0] <= row.true_deviation <= ordered[-1][0]:
-        return None
-    deviations, attempts = np.log(np.array(ordered)).T
-    # One line through all of them, rather than through two noisy neighbours.
-    slope, level = np.polyfit(deviations, attempts, 1)
-    return row.attempts / math.exp(level + slope * math.log(row.true_deviation))
-
-
-def line(cell: Cell, row: Row, share: float | None) -> str:
-    """A row of the table in Markdown."""
-    cells = [
-        cell.setting, cell.method, f"{row.searches:,}", f"{row.met:.3f}",
-        f"{row.true_deviation:.4f} ± {row.true_se:.4f}", f"{row.claimed:.4f}", f"{row.coverage90:.3f}",
-        f"{row.attempts:,.0f}", f"{row.low:,.0f}-{row.high:,.0f}", f"{row.fresh:,.0f}",
-        f"{row.attempts / row.bound:.1f}", f"{row.candidates:.1f}", f"{row.refusals:.2f}",
-        "" if share is None else f"{share:.2f}",
-    ]  # fmt: skip
-    return "| " + " | ".join(cells) + " |"
-
-
-def show(cells: Sequence[Cell], kept: dict[tuple[str, str], dict[int, Ended]]) -> None:
+def show(cells: Sequence[Cell], rows: Rows) -> None:
     """The table of what was searched so far."""
-    rows = {
-        (cell.setting, cell.method): summarise(list(kept[cell.setting, cell.method].values()))
-        for cell in cells
-        if kept.get((cell.setting, cell.method))
-    }
-    print("| " + " | ".join(COLUMNS) + " |")
-    print("|" + " --- |" * len(COLUMNS))
+    print(table_head())
     for cell in cells:
         row = rows.get((cell.setting, cell.method))
         if row is None:
             continue
         fixed = [
-            rows[each.setting, each.method]
-            for each in cells
-            if isinstance(each.strategy, Fixed) and each.strategy.tau == 0.01
-            if cell.setting.startswith(each.setting)
-            if (each.setting, each.method) in rows
+            each.row for each in _batches(cells, rows, cell.setting.removesuffix(RECORD)) if each.tau == TAU
         ]
-        adaptive = isinstance(cell.strategy, Adaptive)
-        print(line(cell, row, share_of_fixed(row, fixed) if adaptive else None))
+        share = share_of_fixed(row, fixed) if isinstance(cell.strategy, Adaptive) else None
+        print(table_line(cell.setting, cell.method, row, share))
+
+
+def _batches(cells: Sequence[Cell], rows: Rows, setting: str) -> list[Batch]:
+    return [
+        Batch(cell.strategy.attempts, cell.strategy.tau, rows[cell.setting, cell.method])
+        for cell in cells
+        if isinstance(cell.strategy, Fixed) and cell.setting == setting
+        if (cell.setting, cell.method) in rows
+    ]
+
+
+def draw(cells: Sequence[Cell], rows: Rows) -> str:
+    """The frontier as SVG."""
+    panels = []
+    for name in map(_axis, FIXED):
+        ours = [("adaptive", name), (f"adaptive{RECORD}", name + RECORD)]
+        found = [(what, rows[each, "adaptive"]) for what, each in ours if (each, "adaptive") in rows]
+        panels.append((name, _batches(cells, rows, name), found))
+    return frontier_picture(panels)
 
 
 def main() -> None:
@@ -269,6 +207,7 @@ def main() -> None:
     parser.add_argument("--searches", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=Path, help="file of results: a stopped run goes on from it")
+    parser.add_argument("--svg", type=Path, help="file for a picture of the frontier")
     parser.add_argument("--only", default="", help="rows whose setting or method contains this")
     parser.add_argument("--show", action="store_true", help="search nothing, print what the file holds")
     asked = parser.parse_args()
@@ -289,8 +228,11 @@ def main() -> None:
                 row = [cell.setting, cell.method, asked.seed, number, found[number]]
                 with asked.keep.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(row) + "\n")
+    rows = {name: summarise(list(found.values())) for name, found in kept.items() if found}
     print(f"Simulated, seed {asked.seed}, tolerance {TOLERANCE} unless said.\n")
-    show(cells, kept)
+    show(cells, rows)
+    if asked.svg:
+        asked.svg.write_text(draw(cells, rows), encoding="utf-8")
 
 
 if __name__ == "__main__":

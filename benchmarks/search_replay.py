@@ -32,7 +32,8 @@ from benchfill.calibration.search_loop import Counts, Frozen, History, Rules, Wr
 from benchfill.calibration.strategy import Adaptive, Fixed, GapGoal, Strategy
 from benchfill.worlds.peak import likelihood_peak
 from benchmarks.replay import LOG, Cell, read_log, spread_models
-from benchmarks.search import TOLERANCE, Ended, Row, share_of_fixed, summarise
+from benchmarks.search import TOLERANCE
+from benchmarks.search_tables import Ended, Row, share_of_fixed, summarise
 from benchmarks.search_worlds import DRAWS, CachedFrozen
 
 AIME = "matrices/noises_highk_temp0.7__aime2024_cot/responses_long.csv.gz"

@@ -24,9 +24,10 @@ Floats = NDArray[np.float64]
 
 # Draws of the abilities a search carries; a run keeps 200.
 DRAWS = 24
-# Of a cached grid: spacing and reach beyond axis and abilities (logits), log density at which a posterior ends, points
-# while it is being located and at least in the end.
-STEP, MARGIN, DROP, ROUGH, FINE = 0.005, 8.0, 14.0, 64, 160
+# Of a cached grid, logits: steps on the axis and far from it, the reach of the fine ones and of all beyond it.
+FINE, COARSE, NEAR, FAR = 0.01, 0.08, 1.0, 8.0
+# Log density at which a posterior ends; every so many points while it is being located; points at least in the end.
+DROP, STRIDE, POINTS = 14.0, 16, 110
 # Standard error (z) to which an earlier item of the rewriter was measured before it was given up.
 HIT_ERROR = 0.03
 
@@ -40,12 +41,19 @@ class CachedFrozen(Frozen):
     """
 
     @cached_property
-    def _grid(self) -> tuple[Floats, Floats]:
-        """b (G,) and L (S, G)."""
+    def _grid(self) -> tuple[Floats, Floats, Floats]:
+        """b (G,), L (S, G) and the widths of the cells around b (G,)."""
         draws = self.theta_draws
-        lo, hi = min(self.scale.lo, draws.min()) - MARGIN, max(self.scale.hi, draws.max()) + MARGIN
-        b = np.arange(lo, hi, STEP)
-        return b, -log_likelihood(draws, np.zeros(draws.shape[1]), np.ones(draws.shape[1]), b, 0.0)
+        lo, hi = min(self.scale.lo, draws.min()), max(self.scale.hi, draws.max())
+        b = np.concatenate(
+            [
+                np.arange(lo - FAR, self.scale.lo - NEAR, COARSE),
+                np.arange(self.scale.lo - NEAR, self.scale.hi + NEAR, FINE),
+                np.arange(self.scale.hi + NEAR, hi + FAR, COARSE),
+            ]
+        )
+        logs = -log_likelihood(draws, np.zeros(draws.shape[1]), np.ones(draws.shape[1]), b, 0.0)
+        return b, logs, np.gradient(b)
 
     def posterior(
         self,
@@ -56,26 +64,20 @@ class CachedFrozen(Frozen):
     ) -> ItemPosterior:
         if guessing or answered.min() != answered.max():
             return super().posterior(correct, answered, prior, guessing)
-        b, logs = self._grid
-        fixed = (self.theta_draws @ correct)[:, None]
+        b, logs, widths = self._grid
+        level, right, asked = (self.theta_draws @ correct)[:, None], correct.sum(), answered[0]
 
         def density(part: slice) -> Floats:
-            value = fixed - correct.sum() * b[part] - answered[0] * logs[:, part]
+            at = -right * b[part]
             if prior is not None:
-                value += prior.log_density(self.scale.to_z(b[part]))
+                at += prior.log_density(self.scale.to_z(b[part]))
+            value = level + at - asked * logs[:, part]
             return np.asarray(value - value.max(axis=1, keepdims=True))
 
-        first, last = 0, b.size - 1
-        while True:
-            stride = max(1, (last - first) // ROUGH)
-            near = np.flatnonzero(density(slice(first, last + 1, stride)).max(axis=0) > -DROP)
-            start, stop = first + max(near[0] - 1, 0) * stride, min(first + (near[-1] + 1) * stride, last)
-            narrow = stop - start < (last - first) // 3
-            first, last = start, stop
-            if stride == 1 or not narrow:
-                break
-        part = slice(first, last + 1, max(1, (last - first) // FINE))
-        mass = np.exp(density(part))
+        near = np.flatnonzero(density(slice(None, None, STRIDE)).max(axis=0) > -DROP)
+        first, last = max(near[0] - 1, 0) * STRIDE, min((near[-1] + 1) * STRIDE, b.size - 1)
+        part = slice(first, last + 1, max(1, (last - first) // POINTS))
+        mass = np.exp(density(part)) * widths[part]
         weight = np.mean(mass / mass.sum(axis=1, keepdims=True), axis=0)
         return ItemPosterior(self.scale.to_z(b[part]), weight / weight.sum())
 
