@@ -59,6 +59,8 @@ class SimulatedSettings(FaultSettings):
         Rate at which the rewriter looks up a reference beside its first calculation.
     aim_sd, aim_bias
         Spread and bias of the rewriter's aim, on the 0-10 scale of its prompt.
+    aim_growth
+        Growth of that spread with the distance of the parent from the target, in units of it.
     judge_error
         Rate at which the judge errs, half of it in the blind answer and half in the verdict.
     judge_obeys_text
@@ -76,6 +78,7 @@ class SimulatedSettings(FaultSettings):
     look_up: float = 0.2
     aim_sd: float = 0.2
     aim_bias: float = 0.0
+    aim_growth: float = 0.0
     judge_error: float = 0.02
     judge_obeys_text: bool = False
     no_answer: float = 0.0

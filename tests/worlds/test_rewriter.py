@@ -143,6 +143,13 @@ def test_a_steady_aim_comes_close_and_a_bias_shows(target: float) -> None:
     assert biased.mean() - steady.mean() == pytest.approx(0.05, abs=0.015)
 
 
+@pytest.mark.parametrize("parent", ["s-21", "s-31"])
+def test_the_aim_scatters_by_the_distance_of_the_parent_when_told_to(parent: str) -> None:
+    """Half of it, from a parent 0.12 and one 0.38 from the target (z): the spread of 24 is known to a sixth."""
+    scattered = deviations(SimulatedSettings(**QUIET, aim_sd=0.0, aim_growth=0.5), 24, parent=parent)
+    assert scattered.std() == pytest.approx(0.5 * abs(Z[parent] - TARGET), rel=0.45)
+
+
 def test_references_are_what_it_judges_difficulty_by() -> None:
     """The same task with all stated difficulties doubled yields an item half way down."""
     world = SimulatedWorld(SimulatedSettings(**QUIET, aim_sd=0.0))

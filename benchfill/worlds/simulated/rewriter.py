@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -74,7 +75,9 @@ def notion_of(prompt: RewritePrompt) -> Notion:
 def _search(prompt: RewritePrompt, settings: SimulatedSettings, draws: Draws) -> tuple[str, Chain]:
     """Family and chain of a variant of the parent whose predicted difficulty is what is aimed at."""
     notion = notion_of(prompt)
-    aim = prompt.target + settings.aim_bias + settings.aim_sd * draws.normal()
+    away = 0.0 if prompt.parent.difficulty is None else prompt.parent.difficulty - prompt.target
+    spread = math.hypot(settings.aim_sd, settings.aim_growth * away)
+    aim = prompt.target + settings.aim_bias + spread * draws.normal()
     parent = read_question(prompt.parent.question)
     family = parent.family if parent else draws.pick(FAMILY_NAMES)
     best: Outline = outline_of(parent.chain) if parent else draw_outline(draws)
