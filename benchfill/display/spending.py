@@ -11,20 +11,20 @@ from rich.text import Text
 
 from benchfill.display.text import amount, duration, plain_text
 
-__all__ = ["forecast_table", "spend_table", "totals_row"]
+__all__ = ["cost_text", "forecast_table", "plain_table", "spend_table", "totals_row"]
 
 Row = Mapping[str, Any]
 
 
 def spend_table(rows: Sequence[Row]) -> Table:
     """One row a run, role and model, as the ledger sums them, and their total."""
-    table = _table("Spent", "run", "role", "model")
+    table = plain_table("Spent", "run", "role", "model")
     for header in ("calls", "failed", "tokens in", "tokens out", "cost", "waited"):
         table.add_column(header, justify="right", overflow="fold")
     for row in rows:
-        table.add_row(
-            *(Text(plain_text(str(row[name]))) for name in ("run", "role", "model")), *_figures(row)
-        )
+        gone = " (pruned)" if row.get("pruned") else ""
+        names = (f"{row['run']}{gone}", str(row["role"]), str(row["model"]))
+        table.add_row(*(Text(plain_text(name)) for name in names), *_figures(row))
     if len(rows) > 1:
         table.add_section()
         table.add_row(Text("all"), "", "", *_figures(totals_row(rows)))
@@ -43,7 +43,7 @@ def totals_row(rows: Sequence[Row]) -> dict[str, Any]:
 
 def forecast_table(rows: Sequence[Row], totals: Row) -> Table:
     """What is expected to be asked: ``role, model, calls, input_tokens, output_tokens, cost, basis``."""
-    table = _table("Expected", "role", "model")
+    table = plain_table("Expected", "role", "model")
     for header in ("calls", "tokens in", "tokens out", "cost"):
         table.add_column(header, justify="right", overflow="fold")
     table.add_column("tokens of a call from", overflow="fold")
@@ -54,7 +54,7 @@ def forecast_table(rows: Sequence[Row], totals: Row) -> Table:
             f"{row['calls']:,}",
             amount(row["input_tokens"]),
             amount(row["output_tokens"]),
-            _cost(row["cost"]),
+            cost_text(row["cost"]),
             Text(plain_text(str(row["basis"]))),
         )
     table.add_section()
@@ -64,7 +64,7 @@ def forecast_table(rows: Sequence[Row], totals: Row) -> Table:
         f"{totals['calls']:,}",
         amount(totals["input_tokens"]),
         amount(totals["output_tokens"]),
-        _cost(totals["cost"]),
+        cost_text(totals["cost"]),
         "",
     )
     return table
@@ -77,16 +77,18 @@ def _figures(row: Row) -> list[str]:
         amount(row["input_tokens"]),
         amount(row["output_tokens"]),
         # Some calls without a price leave a sum that is too small.
-        _cost(row["price"]) + (" +?" if row["price"] is not None and row["unpriced"] else ""),
+        cost_text(row["price"]) + (" +?" if row["price"] is not None and row["unpriced"] else ""),
         duration(row["seconds"]),
     ]
 
 
-def _cost(value: float | None) -> str:
+def cost_text(value: float | None) -> str:
+    """A cost; "-" where there are no prices."""
     return "-" if value is None else f"{value:.4f}" if value < 1 else f"{value:,.2f}"
 
 
-def _table(title: str, *headers: str) -> Table:
+def plain_table(title: str, *headers: str) -> Table:
+    """A table with some columns of text."""
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     table.padding = (0, 1, 0, 0)
     for header in headers:

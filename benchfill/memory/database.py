@@ -97,7 +97,9 @@ class Database:
         self.close()
 
 
-def open_database(path: Path, *, busy_seconds: float = BUSY_SECONDS, create: bool = True) -> Database:
+def open_database(
+    path: Path, *, busy_seconds: float = BUSY_SECONDS, create: bool = True, alone: bool = False
+) -> Database:
     """Open or create a file.
 
     Parameters
@@ -108,11 +110,15 @@ def open_database(path: Path, *, busy_seconds: float = BUSY_SECONDS, create: boo
         How long a statement waits for another process's transaction.
     create
         False: a missing file is an error instead of a new empty one.
+    alone
+        Nobody else may have the file open, now or until it is closed, not even to read.
 
     Raises
     ------
     InputError
         ``missing_file``, ``not_a_database``, ``unwritable``, ``no_wal``: one line each.
+    BenchfillError
+        Another process holds the file for longer than the busy timeout.
     """
     if not create and not path.is_file():
         raise InputError(f"{path} does not exist.", kind="missing_file", path=str(path))
@@ -130,6 +136,9 @@ def open_database(path: Path, *, busy_seconds: float = BUSY_SECONDS, create: boo
             path, timeout=busy_seconds, isolation_level=None, check_same_thread=False, cached_statements=256
         )
         try:
+            if alone:
+                # Before the first access: from then on there is no shared memory by which others could join.
+                connection.execute("PRAGMA locking_mode=EXCLUSIVE")
             mode = connection.execute("PRAGMA journal_mode=WAL").fetchone()[0]
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.execute("PRAGMA foreign_keys=ON")

@@ -7,7 +7,6 @@ import hashlib
 import json
 import sqlite3
 import time
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,23 +14,26 @@ from types import TracebackType
 from typing import Any
 
 from benchfill.call import StoredCall, StoredReply
+from benchfill.memory.bodies import Bodies
 from benchfill.memory.database import open_database, plain_errors
+from benchfill.memory.ledger_schema import LEDGER_MIGRATIONS
 from benchfill.memory.ledger_statements import (
     CHARGED,
-    EXPORT,
+    EXPORT_ORDER,
+    EXPORT_ROW,
     EXPORTED,
     INSERT_CALL,
     INSERT_FAILURE,
     LAST_FAILURE,
+    LOOK_UP,
     MEAN_USAGE,
+    RUN_OF,
     SPEND,
 )
-from benchfill.memory.migrations import LEDGER_MIGRATIONS, apply_migrations
+from benchfill.memory.migrations import apply_migrations
 
 __all__ = ["FreshLedger", "Ledger", "MeanUsage", "Spend"]
 
-# Fast, and on JSON within a fifth of the best ratio.
-COMPRESSION = 1
 # A failure is kept for audit and for what it cost; an error page of megabytes helps nobody.
 FAILURE_BYTES = 8192
 
@@ -52,6 +54,8 @@ class Spend:
         Requests without a price, and without reported usage: what the sums do not know of.
     seconds
         Sum of the waiting for replies.
+    pruned
+        Whether these are calls that were thrown away: their money is spent all the same.
     """
 
     run: str
@@ -65,6 +69,7 @@ class Spend:
     unpriced: int
     unmetered: int
     seconds: float
+    pruned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +79,7 @@ class MeanUsage:
     Parameters
     ----------
     calls, tasks
-        How many there are, and of how many conversations they are the turns.
+        How many there are, and how many conversations they began.
     """
 
     role: str
@@ -92,6 +97,8 @@ class Ledger:
     ----------
     path
         The file, created when absent.
+    alone
+        Nobody else may have it open meanwhile; not waited for.
 
     Raises
     ------
@@ -99,22 +106,21 @@ class Ledger:
         The file cannot be used: see :func:`benchfill.memory.database.open_database`.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, alone: bool = False) -> None:
         self.path = path
-        self.database = open_database(path)
+        self.database = open_database(path, busy_seconds=1.0, alone=True) if alone else open_database(path)
         try:
             apply_migrations(self.database, LEDGER_MIGRATIONS)
         except BaseException:
             self.database.close()
             raise
+        self.bodies = Bodies(self.database.connection)
 
     def look_up(self, key: str) -> StoredReply | None:
         """The usable reply that was paid for under this key, None when there is none."""
         with plain_errors(self.path):
-            row = self.database.connection.execute(
-                "SELECT status, content_type, response FROM calls WHERE key = ?", (key,)
-            ).fetchone()
-        return None if row is None else StoredReply(row[0], row[1], zlib.decompress(row[2]))
+            row = self.database.connection.execute(LOOK_UP, (key,)).fetchone()
+        return None if row is None else StoredReply(row[0], row[1], self.bodies.unpack(row[2]))
 
     def commit(self, call: StoredCall) -> bool:
         """Keep a usable reply; on return it survives the death of this process.
@@ -127,7 +133,7 @@ class Ledger:
         """
         if call.fault:
             raise ValueError(f"a reply with the fault {call.fault!r} must not be served again")
-        row = (*_common(call), _packed(call.response))
+        row = (*self._common(call), self.bodies.pack(call.response))
         with self.database.transaction() as connection:
             if connection.execute(INSERT_CALL, row).rowcount:
                 return True
@@ -139,17 +145,23 @@ class Ledger:
         with self.database.transaction() as connection:
             self._insert_failure(connection, call, call.fault)
 
-    def spend(self, run: str | None = None) -> list[Spend]:
-        """What was spent, by run, role and model (sorted); replies served from the ledger cost nothing."""
+    def spend(self, run: str | None = None, *, pruned: bool = False) -> list[Spend]:
+        """What was spent, by run, role and model (sorted); replies served from the ledger cost nothing.
+
+        Parameters
+        ----------
+        pruned
+            Also what was spent on calls that were thrown away since, in rows of its own.
+        """
         with plain_errors(self.path):
-            rows = self.database.connection.execute(SPEND, {"run": run}).fetchall()
-        return [Spend(*row) for row in rows]
+            rows = self.database.connection.execute(SPEND, {"run": run, "pruned": pruned}).fetchall()
+        return [dataclasses.replace(Spend(*row), pruned=bool(row[-1])) for row in rows]
 
     def charged(self, run: str) -> tuple[int, int, float | None]:
         """Calls, tokens and cost (None without prices) that count against the budget of a run."""
         with plain_errors(self.path):
-            row = self.database.connection.execute(CHARGED, {"run": run}).fetchone()
-        return int(row[0]), int(row[1] or 0), row[2]
+            row = self.database.connection.execute(CHARGED, (run,)).fetchone()
+        return int(row[0]), int(row[1]), row[2]
 
     def mean_usage(self) -> list[MeanUsage]:
         """Mean tokens of a call, by role and model (sorted), over all runs."""
@@ -161,23 +173,27 @@ class Ledger:
         """Fault and reply of a run's last failed try of a call; None when none failed by itself."""
         with plain_errors(self.path):
             row = self.database.connection.execute(LAST_FAILURE, (key, run)).fetchone()
-        return None if row is None else (row[0], StoredReply(row[1], row[2], zlib.decompress(row[3])))
+        return None if row is None else (row[0], StoredReply(row[1], row[2], self.bodies.unpack(row[3])))
 
     def run_of(self, key: str) -> str | None:
         """The run that paid for the usable reply under this key."""
         with plain_errors(self.path):
-            row = self.database.connection.execute("SELECT run FROM calls WHERE key = ?", (key,)).fetchone()
+            row = self.database.connection.execute(RUN_OF, (key,)).fetchone()
         return None if row is None else str(row[0])
 
     def export(self, run: str | None = None) -> Iterator[dict[str, Any]]:
         """Every request as it was sent and every reply as it came, failures included, oldest first.
 
-        Headers are not kept, so no API key is among it.
+        Headers are not kept, so no API key is among it. A body that was thrown away is None.
         """
+        where, connection = "" if run is None else "WHERE run = :run", self.database.connection
         with plain_errors(self.path):
-            for row in self.database.connection.execute(EXPORT, {"run": run}):
-                record = dict(zip(EXPORTED, row[:-2], strict=True))
-                yield {"v": 1, **record, "request": json.loads(zlib.decompress(row[-2])), **_shown(row[-1])}
+            for *_, failed, place in connection.execute(EXPORT_ORDER.format(where=where), {"run": run}):
+                # Gone in between where another process throws a run away.
+                for row in connection.execute(EXPORT_ROW[failed], (place,)):
+                    request, response = (self.bodies.unpack(packed) for packed in row[-2:])
+                    record = dict(zip(EXPORTED, row[:-2], strict=True))
+                    yield {"v": 1, **record, "request": json.loads(request or b"null"), **_shown(response)}
 
     def close(self) -> None:
         self.database.close()
@@ -190,10 +206,30 @@ class Ledger:
     ) -> None:
         self.close()
 
-    @staticmethod
-    def _insert_failure(connection: sqlite3.Connection, call: StoredCall, fault: str) -> None:
-        response = _packed(call.response[:FAILURE_BYTES])
-        connection.execute(INSERT_FAILURE, (*_common(call), response, fault))
+    def _insert_failure(self, connection: sqlite3.Connection, call: StoredCall, fault: str) -> None:
+        response = self.bodies.pack(call.response[:FAILURE_BYTES])
+        connection.execute(INSERT_FAILURE, (*self._common(call), response, fault))
+
+    def _common(self, call: StoredCall) -> tuple[object, ...]:
+        return (
+            call.key,
+            call.endpoint,
+            call.role,
+            call.model,
+            call.run,
+            call.tag,
+            call.status,
+            call.content_type,
+            call.input_tokens,
+            call.output_tokens,
+            call.price,
+            call.seconds,
+            call.tries,
+            call.charged_tokens,
+            call.charged_cost,
+            time.time(),
+            self.bodies.pack(call.request),
+        )
 
 
 class FreshLedger:
@@ -224,38 +260,11 @@ class FreshLedger:
         return hashlib.sha256(f"{self._run}\x1f{key}".encode()).hexdigest()
 
 
-def _packed(body: bytes) -> bytes:
-    return zlib.compress(body, COMPRESSION)
-
-
-def _shown(packed: bytes) -> dict[str, Any]:
+def _shown(body: bytes) -> dict[str, Any]:
     """A reply as text, or in base64 where it is none."""
-    body = zlib.decompress(packed)
     try:
         return {"response": body.decode()}
     except UnicodeDecodeError:
         import base64
 
         return {"response_base64": base64.b64encode(body).decode()}
-
-
-def _common(call: StoredCall) -> tuple[object, ...]:
-    return (
-        call.key,
-        call.endpoint,
-        call.role,
-        call.model,
-        call.run,
-        call.tag,
-        call.status,
-        call.content_type,
-        call.input_tokens,
-        call.output_tokens,
-        call.price,
-        call.seconds,
-        call.tries,
-        call.charged_tokens,
-        call.charged_cost,
-        time.time(),
-        _packed(call.request),
-    )

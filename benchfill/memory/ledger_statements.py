@@ -4,20 +4,26 @@ from __future__ import annotations
 
 __all__ = [
     "CHARGED",
-    "EXPORT",
     "EXPORTED",
+    "EXPORT_ORDER",
+    "EXPORT_ROW",
     "INSERT_CALL",
     "INSERT_FAILURE",
     "LAST_FAILURE",
+    "LOOK_UP",
     "MEAN_USAGE",
+    "RUN_OF",
     "SPEND",
 ]
 
+LOOK_UP = "SELECT status, content_type, response FROM calls WHERE key = ?"
+RUN_OF = "SELECT run FROM calls WHERE key = ?"
 INSERT_CALL = """
-    INSERT OR IGNORE INTO calls
+    INSERT INTO calls
     (key, endpoint, role, model, run, tag, status, content_type,
      input_tokens, output_tokens, price, seconds, tries, charged_tokens, charged_cost, at, request, response)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (key) DO NOTHING
 """
 INSERT_FAILURE = """
     INSERT INTO failures
@@ -26,36 +32,22 @@ INSERT_FAILURE = """
      fault)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
+# Sums are kept by triggers (see ledger_schema.py), so that none of these reads the calls.
 SPEND = """
-    SELECT run, role, model, sum(usable), sum(1 - usable),
-           coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0), sum(price),
-           sum(price IS NULL), sum(output_tokens IS NULL), sum(seconds)
-    FROM (
-        SELECT run, role, model, input_tokens, output_tokens, price, seconds, 1 AS usable FROM calls
-        UNION ALL
-        SELECT run, role, model, input_tokens, output_tokens, price, seconds, 0 AS usable FROM failures
-    )
-    WHERE :run IS NULL OR run = :run
-    GROUP BY run, role, model
-    ORDER BY run, role, model
+    SELECT run, role, model, calls, failed, input_tokens, output_tokens, price, unpriced, unmetered, seconds, NOT kept
+    FROM totals
+    WHERE (:run IS NULL OR run = :run) AND (kept OR :pruned)
+    ORDER BY run, role, model, kept DESC
 """
-# Rows of before the charge was kept count as reported.
 CHARGED = """
-    SELECT count(*), sum(coalesce(charged_tokens, coalesce(input_tokens, 0) + coalesce(output_tokens, 0))),
-           sum(coalesce(charged_cost, price))
-    FROM (
-        SELECT charged_tokens, charged_cost, input_tokens, output_tokens, price FROM calls WHERE run = :run
-        UNION ALL
-        SELECT charged_tokens, charged_cost, input_tokens, output_tokens, price FROM failures WHERE run = :run
-    )
+    SELECT coalesce(sum(calls + failed), 0), coalesce(sum(charged_tokens), 0), sum(charged_cost)
+    FROM totals WHERE run = ? AND kept
 """
-# The turns of a conversation have one tag but for the number at its end; a probe is no work of its role.
 MEAN_USAGE = """
-    SELECT role, model, count(*), count(DISTINCT run || ' ' || rtrim(tag, '0123456789')),
-           avg(input_tokens), avg(output_tokens)
-    FROM calls
-    WHERE input_tokens IS NOT NULL AND output_tokens IS NOT NULL AND tag NOT LIKE 'probe/%'
-    GROUP BY role, model
+    SELECT role, model, sum(metered), max(sum(tasks), 1),
+           1.0 * sum(metered_input) / sum(metered), 1.0 * sum(metered_output) / sum(metered)
+    FROM totals
+    GROUP BY role, model HAVING sum(metered) > 0
     ORDER BY role, model
 """
 LAST_FAILURE = """
@@ -66,15 +58,15 @@ LAST_FAILURE = """
 """
 EXPORTED = ("key", "run", "role", "endpoint", "model", "tag", "at", "status", "content_type", "fault", "tries",
             "seconds", "input_tokens", "output_tokens", "price")  # fmt: skip
-EXPORT = f"""
-    SELECT {", ".join(EXPORTED)}, request, response
-    FROM (
-        SELECT key, run, role, endpoint, model, tag, at, status, content_type, '' AS fault, tries, seconds,
-               input_tokens, output_tokens, price, request, response FROM calls
-        UNION ALL
-        SELECT key, run, role, endpoint, model, tag, at, status, content_type, fault, tries, seconds,
-               input_tokens, output_tokens, price, request, response FROM failures
-    )
-    WHERE :run IS NULL OR run = :run
-    ORDER BY at, key, tries
-"""  # noqa: S608 - names are our own constants
+# The order is found without the bodies, which are many times as large.
+EXPORT_ORDER = """
+    SELECT at, key, tries, 0 AS failed, rowid AS place FROM calls {where}
+    UNION ALL
+    SELECT at, key, tries, 1, rowid FROM failures {where}
+    ORDER BY at, key, tries, failed, place
+"""
+EXPORT_ROW = tuple(
+    f"SELECT {', '.join(EXPORTED).replace(' fault', f' {fault} AS fault')}, request, response "  # noqa: S608
+    f"FROM {table} WHERE rowid = ?"
+    for table, fault in (("calls", "''"), ("failures", "fault"))
+)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import zlib
-from dataclasses import dataclass
 
 from benchfill.call import StoredCall, StoredReply
 from benchfill.memory.database import plain_errors
 from benchfill.memory.ledger import Ledger
 
-__all__ = ["NotingLedger", "RemovedCalls", "ledger_digest", "remove_calls", "replies_to"]
+__all__ = ["NotingLedger", "ledger_digest", "replies_to"]
 
 
 class NotingLedger:
@@ -26,16 +24,15 @@ class NotingLedger:
 
     def __init__(self, ledger: Ledger, run: str) -> None:
         self._ledger, self._run = ledger, run
-        self._noted: set[str] = set()
 
     def look_up(self, key: str) -> StoredReply | None:
         stored = self._ledger.look_up(key)
-        if stored is not None and key not in self._noted:
-            self._noted.add(key)
-            if self._ledger.run_of(key) != self._run:
-                with self._ledger.database.transaction() as connection:
-                    connection.execute("INSERT OR IGNORE INTO uses VALUES (?, ?)", (key, self._run))
-        return stored
+        if stored is None or self._ledger.run_of(key) == self._run or self._noted(key):
+            return stored
+        with self._ledger.database.transaction() as connection:
+            connection.execute(NOTE, {"key": key, "run": self._run})
+        # A call that was thrown away in between was not served.
+        return stored if self._noted(key) else None
 
     def commit(self, call: StoredCall) -> bool:
         return self._ledger.commit(call)
@@ -43,48 +40,9 @@ class NotingLedger:
     def commit_failure(self, call: StoredCall) -> None:
         self._ledger.commit_failure(call)
 
-
-@dataclass(frozen=True, slots=True)
-class RemovedCalls:
-    """What left the ledger with a run.
-
-    Parameters
-    ----------
-    calls, failures
-        Rows that are gone.
-    kept_for_others
-        Calls the run paid for that another run was served too.
-    kept_unknown
-        Calls of before uses were noted: others may have been served them.
-    """
-
-    calls: int
-    failures: int
-    kept_for_others: int
-    kept_unknown: int
-
-
-def remove_calls(ledger: Ledger, run: str, *, alone: bool) -> RemovedCalls:
-    """Throw the calls away that only this run used.
-
-    Parameters
-    ----------
-    alone
-        Whether there is no other run: then nobody else can have used a call of before uses were noted.
-    """
-    with ledger.database.transaction() as connection:
-        connection.execute("DELETE FROM uses WHERE run = ?", (run,))
-        others = connection.execute(
-            "SELECT count(*) FROM calls WHERE run = ? AND key IN (SELECT key FROM uses)", (run,)
-        ).fetchone()[0]
-        before = "" if alone else "AND at >= (SELECT since FROM uses_since)"
-        calls = connection.execute(
-            f"DELETE FROM calls WHERE run = ? AND key NOT IN (SELECT key FROM uses) {before}",  # noqa: S608
-            (run,),
-        ).rowcount
-        left = connection.execute("SELECT count(*) FROM calls WHERE run = ?", (run,)).fetchone()[0]
-        failures = connection.execute("DELETE FROM failures WHERE run = ?", (run,)).rowcount
-    return RemovedCalls(calls, failures, int(others), int(left) - int(others))
+    def _noted(self, key: str) -> bool:
+        with plain_errors(self._ledger.path):
+            return self._ledger.database.connection.execute(NOTED, (key, self._run)).fetchone() is not None
 
 
 def ledger_digest(ledger: Ledger, run: str) -> tuple[str, int]:
@@ -96,7 +54,7 @@ def ledger_digest(ledger: Ledger, run: str) -> tuple[str, int]:
     digest, count = hashlib.sha256(), 0
     with plain_errors(ledger.path):
         for key, packed in ledger.database.connection.execute(USED, {"run": run}):
-            digest.update(f"{key} {hashlib.sha256(zlib.decompress(packed)).hexdigest()}\n".encode())
+            digest.update(f"{key} {hashlib.sha256(ledger.bodies.unpack(packed)).hexdigest()}\n".encode())
             count += 1
     return f"sha256:{digest.hexdigest()}", count
 
@@ -117,9 +75,11 @@ def replies_to(ledger: Ledger, run: str, tag: str) -> list[bytes]:
     def turn(row: tuple[str, bytes]) -> int:
         return int(row[0].rpartition("/t")[2])
 
-    return [zlib.decompress(packed) for _, packed in sorted(rows, key=turn)]
+    return [ledger.bodies.unpack(packed) for _, packed in sorted(rows, key=turn)]
 
 
+NOTED = "SELECT 1 FROM uses WHERE key = ? AND run = ?"
+NOTE = "INSERT OR IGNORE INTO uses SELECT key, :run FROM calls WHERE key = :key"
 USED = """
     SELECT key, response FROM calls
     WHERE run = :run OR key IN (SELECT key FROM uses WHERE run = :run)

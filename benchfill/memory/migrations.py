@@ -5,7 +5,6 @@ A migration that was released is never edited; a change of the schema is a new o
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,7 +12,7 @@ from datetime import UTC, datetime
 from benchfill.errors import InputError
 from benchfill.memory.database import Database, plain_errors
 
-__all__ = ["LEDGER_MIGRATIONS", "Migration", "apply_migrations"]
+__all__ = ["Migration", "apply_migrations"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,59 +103,3 @@ def _applied(database: Database, migrations: Sequence[Migration]) -> int:
             path=str(path),
         )
     return len(names)
-
-
-def _calls(database: Database) -> None:
-    # One row a request that reached an endpoint. Bodies are zlib-compressed; headers, and so API keys, are
-    # never stored. Tokens are NULL where the server reported no usage, the price where none is configured.
-    columns = """
-        endpoint TEXT NOT NULL,
-        role TEXT NOT NULL,
-        model TEXT NOT NULL,
-        run TEXT NOT NULL,
-        tag TEXT NOT NULL,
-        status INTEGER NOT NULL,
-        content_type TEXT NOT NULL,
-        input_tokens INTEGER,
-        output_tokens INTEGER,
-        price REAL,
-        seconds REAL NOT NULL,
-        tries INTEGER NOT NULL,
-        request BLOB NOT NULL,
-        response BLOB NOT NULL
-    """
-    # Usable replies, found again by what was asked and the sample tag.
-    database.connection.execute(f"CREATE TABLE calls (key TEXT PRIMARY KEY, {columns})")
-    # Requests that gave nothing usable: never served, but what they cost is spent.
-    database.connection.execute(f"CREATE TABLE failures (key TEXT NOT NULL, {columns}, fault TEXT NOT NULL)")
-
-
-def _charges(database: Database) -> None:
-    # What a request counted for against a budget (as reported, or what was set aside for it), and when it was
-    # written, in seconds since 1970. NULL in rows of before.
-    for table in ("calls", "failures"):
-        for column in ("charged_tokens INTEGER", "charged_cost REAL", "at REAL"):
-            database.connection.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
-        # A resumed run asks what it has spent; a verified one how its calls failed.
-        database.connection.execute(f"CREATE INDEX {table}_by_run ON {table} (run)")
-    database.connection.execute("CREATE INDEX failures_by_key ON failures (key)")
-
-
-def _uses(database: Database) -> None:
-    # Runs that were served a call that another one had paid for.
-    database.connection.execute(
-        "CREATE TABLE uses (key TEXT NOT NULL, run TEXT NOT NULL, PRIMARY KEY (key, run)) WITHOUT ROWID"
-    )
-    # Who was served the calls of before is not known.
-    database.connection.execute("CREATE TABLE uses_since (since REAL NOT NULL)")
-    database.connection.execute(
-        "INSERT INTO uses_since SELECT CASE WHEN EXISTS (SELECT 1 FROM calls) THEN ? ELSE 0 END",
-        (time.time(),),
-    )
-
-
-LEDGER_MIGRATIONS: tuple[Migration, ...] = (
-    Migration("calls", _calls),
-    Migration("charges", _charges),
-    Migration("uses", _uses),
-)

@@ -10,7 +10,8 @@ import pytest
 
 from benchfill.memory.database import open_database
 from benchfill.memory.ledger import FreshLedger, Ledger
-from benchfill.memory.migrations import LEDGER_MIGRATIONS, apply_migrations
+from benchfill.memory.ledger_schema import LEDGER_MIGRATIONS
+from benchfill.memory.migrations import apply_migrations
 from benchfill.tools.client import Endpoint, ModelClient
 from benchfill.tools.limits import ServerLimit
 from benchfill.tools.meter import Meter

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 
 import pytest
 
 from benchfill.call import StoredCall
 from benchfill.memory.ledger import Ledger
-from benchfill.memory.ledger_uses import NotingLedger, ledger_digest, remove_calls, replies_to
+from benchfill.memory.ledger_pruning import remove_calls
+from benchfill.memory.ledger_uses import NotingLedger, ledger_digest, replies_to
+from tests.memory.old_ledger import write_old_ledger
 
 
 def call(key: str, run: str, tag: str = "t", fault: str = "", response: bytes = b"{}") -> StoredCall:
@@ -44,13 +45,7 @@ def test_calls_that_others_were_served_stay(ledger):
 
 def test_calls_of_before_uses_were_noted_stay_unless_the_run_is_alone(tmp_path):
     path = tmp_path / "ledger.sqlite"
-    with Ledger(path) as ledger:
-        ledger.commit(call("old", "a"))
-    with sqlite3.connect(path) as raw:
-        raw.execute("DROP TABLE uses")
-        raw.execute("DROP TABLE uses_since")
-        raw.execute("DELETE FROM migrations WHERE name = 'uses'")
-    raw.close()
+    write_old_ledger(path, 2, [call("old", "a")])
     with Ledger(path) as ledger:
         removed = remove_calls(ledger, "a", alone=False)
         assert (removed.calls, removed.kept_unknown) == (0, 1)
