@@ -7,6 +7,7 @@
     ├── GateRefused                1   a fit did not pass its gate, nothing downstream may use it
     ├── BudgetSpent                3   the budget is spent; everything is saved
     ├── RunPaused                  5   paused and resumable, e.g. too few models of the pool left
+    ├── UnitLost                   1   a unit of work killed every worker it was given to
     └── CallFailed                 1   one call to a model is over: its attempt is missing, never wrong
         ├── RetryableCall              the same call may be asked again
         └── EndpointDown               no call to this endpoint can succeed (bad key, unknown model)
@@ -15,6 +16,8 @@ Exit codes besides: 0 done, 4 ended with gaps not filled, 130 / 143 interrupted 
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 __all__ = [
     "BenchfillError",
@@ -25,6 +28,7 @@ __all__ = [
     "InputError",
     "RetryableCall",
     "RunPaused",
+    "UnitLost",
 ]
 
 
@@ -45,6 +49,16 @@ class BenchfillError(Exception):
         self.message = message
         self.remedy = remedy
         super().__init__(f"{message} {remedy}".strip())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Errors cross processes: what exceptions pickle by themselves are the arguments of the base alone.
+        return _remade, (type(self), self.args, self.__dict__)
+
+
+def _remade(kind: type[BenchfillError], arguments: tuple[Any, ...], known: dict[str, Any]) -> BenchfillError:
+    error = kind.__new__(kind, *arguments)
+    error.__dict__.update(known)
+    return error
 
 
 class InputError(BenchfillError):
@@ -89,6 +103,10 @@ class RunPaused(BenchfillError):
     """The run cannot go on now and loses nothing by waiting."""
 
     exit_code = 5
+
+
+class UnitLost(BenchfillError):
+    """A unit of work whose workers died again and again; what the others found is kept."""
 
 
 class CallFailed(BenchfillError):

@@ -1,0 +1,61 @@
+"""Which engine: by its name, as the command line has it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from benchfill.engines.local import LocalEngine
+from benchfill.engines.protocol import Engine, EngineName, Failed, Unit
+from benchfill.errors import InputError
+
+__all__ = ["open_engine", "run_all"]
+
+
+@contextlib.contextmanager
+def open_engine(name: EngineName, address: str | None = None) -> Iterator[Engine]:
+    """An engine, closed at the end.
+
+    Parameters
+    ----------
+    address
+        Of a Ray cluster; None starts one on this machine.
+
+    Raises
+    ------
+    InputError
+        Ray is not installed or not there, or an address is given to the local engine.
+    """
+    if name == "local" and address is not None:
+        raise InputError("--address is that of a Ray cluster.", "Add --engine ray, or leave it out.")
+    engine: Engine
+    if name == "local":
+        engine = LocalEngine()
+    else:
+        from benchfill.engines.on_ray import RayEngine
+
+        engine = RayEngine(address)
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+def run_all(
+    engine: Engine, units: Sequence[Unit], *, at_once: int, done: Callable[[str], None] | None = None
+) -> list[Any]:
+    """Results of units that need no desk, in their order.
+
+    Raises
+    ------
+    BenchfillError
+        That of the first unit that has none; all others have been run.
+    """
+    import asyncio
+
+    found = asyncio.run(engine.run(units, at_once=at_once, done=done))
+    for outcome in found.values():
+        if isinstance(outcome, Failed):
+            raise outcome.error
+    return list(found.values())
