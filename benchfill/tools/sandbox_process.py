@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import pickle
 import queue
 import signal
@@ -22,6 +23,19 @@ OUTPUT_BYTES = 4 * 1024 * 1024
 START_SECONDS = 120.0  # importing sympy takes seconds on a busy machine; not counted as the task's own time
 WALL_FACTOR = 3.0  # the limit is CPU time; a task that only waits is ended by the wall clock, this much later
 _CPU_SIGNALS = {"SIGPROF", "SIGXCPU", "SIGVTALRM"}
+# All that a child is told of the environment: what it computes on is untrusted, and keys of endpoints are there too.
+_KEPT = {
+    "PATH",
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TMPDIR",
+    "TEMP",
+    "TMP",
+    "SYSTEMROOT",
+    "LD_LIBRARY_PATH",
+}
 
 
 class Failed(Exception):
@@ -48,6 +62,7 @@ class Child:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            env=_environment(),
             bufsize=0,
             start_new_session=True,  # the Ctrl-C of a terminal goes to its foreground group only
         )
@@ -101,6 +116,14 @@ class Child:
         if _signal_name(code) in _CPU_SIGNALS:
             return Failed("the task hit its time limit", "timeout", fatal=True)
         return Failed("the process of the task died", "crashed", fatal=True, retry=True)
+
+
+def _environment() -> dict[str, str]:
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name.upper() in _KEPT or name.startswith("PYTHON") or name.endswith("_NUM_THREADS")
+    }
 
 
 class _PlainUnpickler(pickle.Unpickler):

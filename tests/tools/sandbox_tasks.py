@@ -65,5 +65,9 @@ def interrupt_handler() -> bool:
     return signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 
 
+def environment() -> list[str]:
+    return sorted(os.environ)
+
+
 def nested(depth: int) -> Any:
     return {"a": (1, 2.5, None, True, "é", [depth], {1, 2}, b"x")}

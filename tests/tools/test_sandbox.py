@@ -41,6 +41,14 @@ def test_prints_of_a_task_do_not_reach_the_frames(sandbox: Sandbox) -> None:
     assert call(sandbox, tasks.talk) == "quiet"
 
 
+def test_a_child_is_told_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_PROVIDER", "sk-planted")
+    with Sandbox(workers=1) as fresh:
+        seen = call(fresh, tasks.environment)
+    assert "PATH" in seen
+    assert "MY_PROVIDER" not in seen
+
+
 @pytest.mark.parametrize(
     ("task", "reason"),
     [
