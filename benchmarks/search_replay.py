@@ -19,12 +19,13 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchfill.calibration.fit import fit_1pl
+from benchfill.calibration.fit import Fit, fit_1pl
 from benchfill.calibration.online import attempts_needed, pool_information
 from benchfill.calibration.response_log import ResponseLog
 from benchfill.calibration.scale import minmax_scale
@@ -48,6 +49,8 @@ METHODS: tuple[tuple[str, Strategy], ...] = (
     ("fixed k=64 tau=0.01", Fixed(64, 0.01)),
 )
 Log = dict[str, dict[str, Cell]]
+# Models, items, right answers and attempts, row by row.
+LogKey = tuple[tuple[str, ...], tuple[str, ...], tuple[float, ...], tuple[float, ...]]
 Floats = NDArray[np.float64]
 
 
@@ -68,6 +71,15 @@ class Split:
         return float(self.frozen.scale.to_z(likelihood_peak(self.frozen.theta[models].tolist(), rates)))
 
 
+@lru_cache(maxsize=2)
+def fitted(log: LogKey) -> Fit:
+    """Abilities and places of a benchmark."""
+    models, names, correct, attempts = log
+    shape = (len(models), len(names))
+    counts = (np.array(each, dtype=np.int64).reshape(shape) for each in (correct, attempts))
+    return fit_1pl(ResponseLog(models, names, *counts), engine="laplace")
+
+
 def make_split(benchmark: Log, bank: Log, models: Sequence[str], names: Sequence[str], seed: int) -> Split:
     """Fit the pool on ``names`` of the benchmark's log; the bank's other items are offered."""
     rng = np.random.default_rng([seed, 1])
@@ -77,13 +89,8 @@ def make_split(benchmark: Log, bank: Log, models: Sequence[str], names: Sequence
         return right, asked
 
     asked = [column(benchmark, item) for item in names]
-    log = ResponseLog(
-        tuple(models),
-        tuple(names),
-        np.stack([each[0] for each in asked], axis=1).astype(np.int64),
-        np.stack([each[1] for each in asked], axis=1).astype(np.int64),
-    )
-    fit = fit_1pl(log, engine="laplace", seed=seed)
+    counted = [tuple(np.stack([each[what] for each in asked], axis=1).ravel().tolist()) for what in (0, 1)]
+    fit = fitted((tuple(models), tuple(names), counted[0], counted[1]))
     scale = minmax_scale(fit)
     draws = fit.theta_draws[np.linspace(0, len(fit.theta_draws) - 1, DRAWS).astype(int)]
     offered = sorted(set(bank[models[0]]) - set(names))
@@ -189,7 +196,7 @@ def show(kept: dict[str, dict[int, Ended]]) -> None:
             "" if share is None else f"{share:.2f}",
         ]  # fmt: skip
         print("| " + " | ".join(cells) + " |")
-    widths = [end["width"] for end in kept["adaptive"].values()]
+    widths = [end["width"] for found in kept.values() for end in found.values()]
     print(f"Axes of {min(widths):.1f} to {max(widths):.1f} logits.")
 
 
@@ -201,10 +208,12 @@ def main() -> None:
     parser.add_argument("--world", choices=("math", "aime"), default="math")
     parser.add_argument("--searches", type=int, default=400)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="", help="methods whose name contains this")
     parser.add_argument(
         "--keep", type=Path, required=True, help="file of results: a stopped run goes on from it"
     )
     asked = parser.parse_args()
+    methods = [each for each in METHODS if asked.only in each[0]]
     kept: dict[str, dict[int, Ended]] = defaultdict(dict)
     if asked.keep.exists():
         for text in asked.keep.read_text(encoding="utf-8").splitlines():
@@ -217,13 +226,13 @@ def main() -> None:
     items = sorted(benchmark[models[0]])
     for part in range(math.ceil(asked.searches / A_SPLIT)):
         numbers = range(part * A_SPLIT, min((part + 1) * A_SPLIT, asked.searches))
-        if all(number in kept[name] for name, _ in METHODS for number in numbers):
+        if all(number in kept[name] for name, _ in methods for number in numbers):
             continue
         rng = np.random.default_rng([asked.seed, part])
         names = items if asked.world == "aime" else sorted(rng.permutation(items)[:BENCHMARK].tolist())
         split = make_split(benchmark, bank, models, names, 1000 * asked.seed + part)
         for number in numbers:
-            for name, strategy in METHODS:
+            for name, strategy in methods:
                 if number in kept[name]:
                     continue
                 kept[name][number] = search_split(split, strategy, asked.seed, number)

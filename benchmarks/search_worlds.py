@@ -7,7 +7,7 @@ items with real logged answers are in `search_replay`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -30,6 +30,23 @@ FINE, COARSE, NEAR, FAR = 0.01, 0.08, 1.0, 8.0
 DROP, STRIDE, POINTS = 14.0, 16, 110
 # Standard error (z) to which an earlier item of the rewriter was measured before it was given up.
 HIT_ERROR = 0.03
+
+
+@dataclass(frozen=True, eq=False)
+class AskedPosterior(ItemPosterior):
+    """Remembers what it was asked: every step asks the same of all candidates, of which one has changed."""
+
+    known: dict[tuple[float, float], float] = field(default_factory=dict)
+
+    def expected_deviation(self, target: float) -> float:
+        if (target, -1.0) not in self.known:
+            self.known[target, -1.0] = super().expected_deviation(target)
+        return self.known[target, -1.0]
+
+    def chance_within(self, target: float, tol: float) -> float:
+        if (target, tol) not in self.known:
+            self.known[target, tol] = super().chance_within(target, tol)
+        return self.known[target, tol]
 
 
 @dataclass(frozen=True)
@@ -79,7 +96,7 @@ class CachedFrozen(Frozen):
         part = slice(first, last + 1, max(1, (last - first) // POINTS))
         mass = np.exp(density(part)) * widths[part]
         weight = np.mean(mass / mass.sum(axis=1, keepdims=True), axis=0)
-        return ItemPosterior(self.scale.to_z(b[part]), weight / weight.sum())
+        return AskedPosterior(self.scale.to_z(b[part]), weight / weight.sum())
 
 
 @dataclass(frozen=True)
