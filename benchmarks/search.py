@@ -145,7 +145,7 @@ def _rewriters() -> list[Cell]:
 
 
 def _costs() -> list[Cell]:
-    """What differs from 12 models, tolerance 0.015, 240 answers a model and a spread of 0.05; other parts have the rest."""
+    """Beside 12 models, tolerance 0.015, 240 answers a model and a spread of 0.05; the other parts have more."""
     cells = [Cell(f"tolerance {each:g}", Adaptive(), tolerance=each) for each in (0.03, 0.02, 0.01)]
     cells += [
         Cell(f"pool fitted on {answers} answers a model", Adaptive(), {"calibration": answers})
