@@ -1,4 +1,4 @@
-"""Item models on the public matrix of PSN-IRT: held-out answers, the table of benchmarks, the artefact in MMLU.
+"""Item models on the public matrix of PSN-IRT: hidden answers and models, the table of benchmarks, the MMLU artefact.
 
 python -m benchmarks.item_models --shared ../shared --keep documents
 python -m benchmarks.item_models --shared ../shared --keep documents --only split:neural:joint
@@ -44,7 +44,11 @@ SPLIT = (
     *(f"split:{name}:benchmark" for name in ("1pl", "model_slopes", "2pl", "4pl", "4pl_slopes")),
     *(f"split:{name}:joint" for name in ("1pl", "model_slopes", "2pl", "4pl", "4pl_slopes", "neural")),
 )
-PARTS = (*SPLIT, "table:4pl", "table:4pl:without", "table:neural", "artefact:model_slopes")
+HIDDEN = (
+    *(f"hidden:{name}:benchmark" for name in ("1pl", "model_slopes", "2pl", "4pl")),
+    *(f"hidden:{name}:joint" for name in ("1pl", "model_slopes", "2pl", "4pl", "neural")),
+)
+PARTS = (*SPLIT, *HIDDEN, "table:4pl", "table:4pl:without", "table:neural", "artefact:model_slopes")
 
 
 def read_matrix(path: Path) -> list[Any]:
@@ -67,7 +71,29 @@ def run_split(shared: Path, model: Any, scope: Any) -> dict[str, Any]:
     from benchfill.calibration.model_comparison import compare_item_models
 
     train, test = (read_matrix(shared / f"data/psn_irt/{name}.csv.gz") for name in ("train", "test"))
-    found = compare_item_models(train, [model], hidden=test, scopes=[scope])
+    names = [name for name, _ in BLOCKS]
+    found = compare_item_models(train, [model], hidden=test, names=names, scopes=[scope])
+    return asdict(found.contenders[0])
+
+
+def read_whole(shared: Path) -> list[Any]:
+    """The logs of all blocks, both parts of the split together."""
+    train, test = (read_matrix(shared / f"data/psn_irt/{name}.csv.gz") for name in ("train", "test"))
+    return [
+        type(one)(one.models, one.items, one.correct + two.correct, one.attempts + two.attempts)
+        for one, two in zip(train, test, strict=True)
+    ]
+
+
+def run_hidden(shared: Path, model: Any, scope: Any) -> dict[str, Any]:
+    """Four groups of three models hidden in turn: half of a model's answers place it, the others are foretold."""
+    from benchfill.calibration.model_comparison import compare_item_models
+
+    logs = read_whole(shared)
+    found = compare_item_models(
+        logs, [model], hide="models", names=[name for name, _ in BLOCKS], scopes=[scope], folds=4,
+        most_cells=sum(log.attempts.size for log in logs),
+    )  # fmt: skip
     return asdict(found.contenders[0])
 
 
@@ -99,15 +125,12 @@ def run_table(shared: Path, model: Any, *, without: bool) -> dict[str, Any]:
     from benchfill.calibration.item_models import fit_by_name
     from benchfill.calibration.response_log import ResponseLog
 
-    folder = shared / "data/psn_irt"
-    train, test = (read_matrix(folder / f"{name}.csv.gz") for name in ("train", "test"))
-    logs = []
-    for (name, _), one, two in zip(BLOCKS, train, test, strict=True):
-        correct, attempts = one.correct + two.correct, one.attempts + two.attempts
-        if without and name == "MMLU":
-            keep = np.array([[model != ARTEFACT] for model in MODELS])
-            correct, attempts = correct * keep, attempts * keep
-        logs.append(ResponseLog(one.models, one.items, correct, attempts))
+    logs = read_whole(shared)
+    if without:
+        at = [name for name, _ in BLOCKS].index("MMLU")
+        keep = np.array([[model != ARTEFACT] for model in MODELS])
+        mmlu = logs[at]
+        logs[at] = ResponseLog(mmlu.models, mmlu.items, mmlu.correct * keep, mmlu.attempts * keep)
     whole, _, columns = join_logs(logs)
     fit = fit_by_name(whole, model)
     curves = fit.curves()
@@ -132,6 +155,8 @@ def make(part: str, shared: Path, file: Path) -> None:
     kind, *rest = part.split(":")
     if kind == "split":
         document = run_split(shared, *rest)
+    elif kind == "hidden":
+        document = run_hidden(shared, *rest)
     elif kind == "table":
         document = run_table(shared, rest[0], without="without" in rest)
     else:
@@ -165,7 +190,8 @@ def main() -> None:
         for part in PARTS
         if (file := options.keep / f"{part.replace(':', '-')}.json").exists()
     }
-    print_split(documents)
+    print_scores(documents, SPLIT)
+    print_scores(documents, HIDDEN)
     print_tables(documents, options.shared)
     if "artefact:model_slopes" in documents:
         print(
@@ -174,22 +200,22 @@ def main() -> None:
         print(json.dumps({key: documents["artefact:model_slopes"][key] for key in ("with", "without")}))
 
 
-def print_split(documents: dict[str, Any]) -> None:
-    """The authors' split: all models beside the authors' figures."""
+def print_scores(documents: dict[str, Any], parts: tuple[str, ...]) -> None:
+    """Foretold answers: all models, for the authors' split beside their figures."""
     print(
         "\n| model | fitted | log loss | s.e. | accuracy | F1 | AUC | calibration error | CPU s | peak MB |"
     )
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
-    for name, accuracy, f1, auc, log_loss in AUTHORS:
+    for name, accuracy, f1, auc, log_loss in AUTHORS if parts is SPLIT else ():
         print(f"| {name} | joint | {log_loss:.4f} | | {accuracy:.4f} | {f1:.4f} | {auc:.4f} | | | |")
-    for part in SPLIT:
+    for part in parts:
         if part not in documents:
             continue
         each = documents[part]
         _, model, scope = part.split(":")
         fitted = "joint" if scope == "joint" else "per benchmark"
         if each["scores"] is None:
-            print(f"| {model} | {fitted} | {each['failure']} |")
+            print(f"| {model} | {fitted} | not fitted: {each['failure']} |")
             continue
         scores = each["scores"]
         print(

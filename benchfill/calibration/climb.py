@@ -18,8 +18,9 @@ Array = NDArray[np.float64]
 Nodes = Any
 
 _STEPS = 60
-_LONGEST_STEP = 2.0
+_LONGEST_STEP = 1.0
 _DECREMENT = 1e-4  # Newton's estimate of twice the distance to the top, nats
+_GAIN = 0.1  # of it, that a step must bring to count as one
 _HALVINGS = 6
 _DAMPINGS = (0.03, 0.3, 3.0)  # of the largest curvature
 
@@ -100,18 +101,20 @@ def _climb(
         gradient = integral.gradient - rarity @ (phi - centre)
         bend, turn = np.linalg.eigh(rarity - integral.hessian)
         bend = np.maximum(np.abs(bend), 1e-6)
-        step = turn @ ((turn.T @ gradient) / bend)
+        along = turn.T @ gradient
+        # Of each direction by itself: where there is next to no curvature a step would have no end.
+        reach = _LONGEST_STEP / np.abs(turn).max(axis=0)
+        step = turn @ np.clip(along / bend, -reach, reach)
         promise = float(gradient @ step)
         top = Top(phi, places, (turn / bend) @ turn.T, nodes)
         if promise < decrement or step_at == most_steps:
             return top
-        step *= min(1.0, _LONGEST_STEP / float(np.abs(step).max()))
         tries = [step * 0.5**halving for halving in range(_HALVINGS)]
         # Where curvature misleads, ever more of the gradient's own direction.
-        tries += [turn @ ((turn.T @ gradient) / (bend + share * bend.max())) for share in _DAMPINGS]
+        tries += [turn @ (along / (bend + share * bend.max())) for share in _DAMPINGS]
         for attempt in tries:
             found = posterior(phi + attempt, places)
-            if found[0] > value:
+            if found[0] > value + _GAIN * decrement:
                 step = attempt
                 break
         else:

@@ -7,8 +7,8 @@ each estimate that is still prior is reported: its posterior variance over the v
 estimate is the population's mean and says nothing of the item.
 
 The fit is marginal maximum likelihood over distinct response patterns under weak priors, by Newton's method. A long
-log is climbed with a random part of its items; one more step with all of them is as good as the whole climb (a
-one-step estimator, Le Cam 1956), and takes a tenth of its time. `benchfill.calibration.four_latent` has the integrals.
+log is climbed with a random part of its items; one or two more steps with all of them are as good as the whole climb
+(a one-step estimator, Le Cam 1956), and take a part of its time. `benchfill.calibration.four_latent` has the integrals.
 """
 
 from __future__ import annotations
@@ -53,10 +53,12 @@ _GUESSING, _FEASIBILITY, _LOG_SD_EDGE = (-2.2, 1.5), (3.0, 1.5), (0.0, 0.8)
 _SD_SLOPE = 1.0
 
 MOST_ITEMS = 800  # that the climb takes; all items of a longer log take part in its last step
-_NOISE = (
-    4e-3  # nats an attempt by which a climb that is stuck may miss the top: twice the s.e. of a held-out loss
-)
-_DECREMENT = 1e-2  # nats: a tenth of a standard error of the best-known parameter
+LAST_STEPS = 2  # with all of them
+# The integrals are known to a hundredth of a nat an item, and nodes move with the parameters, so that nobody can climb
+# to the very top. Twice the nats to it: half a standard error of one parameter will do; of a climb that is stuck one
+# and a half and, of many attempts, far less an attempt than the s.e. of any held-out loss.
+_DECREMENT = 0.25
+_STUCK, _STUCK_AN_ATTEMPT = 2.0, 2e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +163,7 @@ def fit_four_parameter(log: ResponseLog, *, model_slopes: bool = False) -> FourP
         data = group_patterns(log)
         _, mean, _ = who.split(top.phi)
         places = np.tile(mean, (data.size.size, 1))
-        top = _climb(who, data, top.phi, places, centre, rarity, most_steps=1)
+        top = _climb(who, data, top.phi, places, centre, rarity, most_steps=LAST_STEPS)
     return _report(log, data, who, top.phi, top.nodes)
 
 
@@ -188,7 +190,7 @@ def _climb(
         places,
         centre,
         rarity,
-        noise=1.0 + _NOISE * float(data.attempts.sum(axis=0) @ data.size),
+        noise=_STUCK + _STUCK_AN_ATTEMPT * float(data.attempts.sum(axis=0) @ data.size),
         decrement=_DECREMENT,
         most_steps=most_steps,
     )
