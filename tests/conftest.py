@@ -17,8 +17,19 @@ settings.register_profile(
 )
 settings.load_profile("same")
 
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """What tests share is made once, not once a worker."""
+    if config.getvalue("dist") not in {"load", "loadgroup"}:
+        return None
+    from tests.scheduling import Together
+
+    return Together(config, log)
 
 
 def shared_folder() -> Path | None:

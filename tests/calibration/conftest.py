@@ -30,6 +30,3 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent == Path(__file__).parent and item.path.stem in LONG:
             item.add_marker(pytest.mark.no_cover)
-        # What all tests of these modules look at is fitted once, not once a worker.
-        if item.path.parent == Path(__file__).parent and item.path.stem in {"test_fit", "test_nuts_aime"}:
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))

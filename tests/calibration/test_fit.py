@@ -8,7 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchfill.calibration import nuts
 from benchfill.calibration.fit import Fit, fit_1pl
+from benchfill.calibration.gate import ESS_LIMIT
 from benchfill.calibration.response_log import ResponseLog
 from benchfill.errors import InputError
 from tests.calibration.answers import answer, read_case
@@ -99,19 +101,20 @@ def test_names_and_so_the_order_of_models_and_items_change_nothing(log: Response
     assert np.abs(other.theta - one.theta[rows]).max() < near
 
 
-def test_the_same_seed_gives_the_same_numbers_also_in_a_thread_of_a_running_loop(capfd) -> None:
-    small = answer(THETA[:3], B[:10], 8, seed=2)
-
+def test_the_same_seed_gives_the_same_numbers_also_in_a_thread_of_a_running_loop(
+    log: ResponseLog, fit: Fit, capfd: pytest.CaptureFixture[str]
+) -> None:
     async def in_thread() -> Fit:
-        return await asyncio.to_thread(fit_1pl, small, seed=5)
+        return await asyncio.to_thread(fit_1pl, log, seed=3)
 
-    one, again, other = fit_1pl(small, seed=5), asyncio.run(in_thread()), fit_1pl(small, engine="laplace")
+    again = asyncio.run(in_thread())
     for name in ("theta", "theta_draws", "b", "b_sd", "b_lo90", "b_hi90", "mu_b_draws", "sigma_b_draws"):
-        assert np.array_equal(getattr(one, name), getattr(again, name)), name
-    assert one.gate == again.gate
-    assert np.abs(one.theta - other.theta).max() < 0.2 * one.theta_sd.max()
-    assert np.array_equal(other.theta_draws, fit_1pl(small, engine="laplace").theta_draws)
-    assert not np.array_equal(other.theta_draws, fit_1pl(small, engine="laplace", seed=1).theta_draws)
+        assert np.array_equal(getattr(fit, name), getattr(again, name)), name
+    assert fit.gate == again.gate
+    small = answer(THETA[:3], B[:10], 8, seed=2)
+    one, other = (fit_1pl(small, engine="laplace") for _ in range(2))
+    assert np.array_equal(one.theta_draws, other.theta_draws)
+    assert not np.array_equal(one.theta_draws, fit_1pl(small, engine="laplace", seed=1).theta_draws)
     assert capfd.readouterr() == ("", "")
 
 
@@ -163,7 +166,11 @@ def test_one_model_has_ability_zero_and_difficulties_from_its_own_rates() -> Non
     # The engines share their density: what takes seconds is tried where all items are extreme.
     [("mml", each) for each in ("m01", "m02", "m16", "m17", "m35")] + [("nuts", "m17")],
 )
-def test_hostile_matrices_stay_finite_and_in_order(shared, case: str, engine: str) -> None:
+def test_hostile_matrices_stay_finite_and_in_order(
+    shared, case: str, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # No more draws than the gate asks for: only orders, signs and refusals are looked at.
+    monkeypatch.setattr(nuts, "ESS_WANTED", ESS_LIMIT)
     log = read_case(next((shared / "cases" / "matrices").glob(f"{case}_*.csv")))
     found = fit_1pl(log, engine=engine)
     b, theta = dict(zip(found.items, found.b, strict=True)), dict(zip(found.models, found.theta, strict=True))

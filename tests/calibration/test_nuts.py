@@ -153,6 +153,7 @@ def test_nodes_that_do_not_cover_the_posterior_are_replaced_after_warm_up(monkey
     assert again.gate.passed
     assert np.abs(again.draws.mean(axis=0) - honest.draws.mean(axis=0)).max() < 0.1
     monkeypatch.setattr(nuts, "quadrature_error", lambda *args: 0.5)
+    monkeypatch.setattr(nuts, "ESS_WANTED", 0.0)
     refused = nuts.sample_nuts(groups, mode, seed=1, progress=silent)
     assert not refused.gate.passed
     assert any("quadrature" in reason for reason in refused.gate.reasons)
