@@ -119,8 +119,7 @@ def status(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
 ) -> None:
     """Show how far a run is: its gaps, and what was found for each."""
-    from benchfill.graph.gap_check import gap_check_report
-    from benchfill.graph.gap_report import gap_report
+    from benchfill.graph.gap_report import gap_check_report, gap_report
     from benchfill.memory.accepted import fates
     from benchfill.memory.pool import Pool
     from benchfill.memory.runs import find_run
@@ -148,7 +147,7 @@ def _overview(folder: RunFolder) -> dict[str, Any]:
     try:
         pool = Pool(folder.memory, create=False)
         try:
-            row, benchmark, gaps = pool.run(), pool.benchmark(), pool.gaps()
+            row, benchmark, gaps = pool.run(), pool.benchmark_name(), pool.gaps()
         finally:
             pool.close()
     except InputError:
@@ -161,7 +160,7 @@ def _overview(folder: RunFolder) -> dict[str, Any]:
         "status": "stopped" if stopped else row.status,
         "world": row.world,
         "seed": row.seed,
-        "benchmark": None if benchmark is None else benchmark[1],
+        "benchmark": benchmark,
         "n_gaps": len(gaps),
         "filled": sum(gap.status == "filled" for gap in gaps),
         "path": str(folder.path),

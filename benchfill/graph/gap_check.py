@@ -18,13 +18,14 @@ from benchfill.calibration.response_log import ResponseLog
 from benchfill.calibration.scale import Scale
 from benchfill.graph.answer import go_on_without, pause_if_nobody_answers
 from benchfill.graph.attempts import counted_as
+from benchfill.graph.gap_report import gap_check_report, rechecked_answers
 from benchfill.graph.measuring import still_answered
 from benchfill.graph.plan import GapRequest, plan_gaps
 from benchfill.graph.search import Search
 from benchfill.memory.pool import Pool
 from benchfill.memory.records import AttemptRow, GapCheckRow, GapRow, RecheckRow, RunRow, ScaleRow
 
-__all__ = ["check_gaps", "gap_check_report", "left_out", "request_of", "with_p_empty"]
+__all__ = ["check_gaps", "left_out", "request_of", "with_p_empty"]
 
 CHECK_ID = "gaps"
 # Numbers of attempts end here: a seed holds twelve bits of them.
@@ -77,7 +78,7 @@ async def _ask_until_settled(search: Search, known: GapCheckRow) -> list[GapRow]
     while True:
         gaps, looks = _look_at_plan(search)
         asked = {row.item: row.stop - row.first for row in pool.rechecks()}
-        spent = _spent(pool)
+        spent = rechecked_answers(pool)
         wanted = questions(looks, asked, models=len(search.models), left=known.attempts_limit - spent)
         if not wanted:
             return gaps
@@ -279,16 +280,6 @@ def _barred(search: Search) -> set[str]:
     return barred
 
 
-def _spent(pool: Pool) -> int:
-    """Answers that were bought again."""
-    return sum(
-        row.outcome != "missing"
-        for again in pool.rechecks()
-        for row in pool.attempts(again.item, below=again.stop)
-        if row.attempt >= again.first
-    )
-
-
 def left_out(gap: GapRow) -> GapRow:
     """The gap, skipped where it is not resolved."""
     unresolved = gap.status == "open" and gap.p_empty is not None and gap.p_empty < RESOLVED
@@ -307,27 +298,3 @@ def _say_what_is_not_there(search: Search) -> None:
         else:
             what += "it is searched all the same; --confirm-gaps asks first, --resolved-only leaves it out"
         search.emit("stage", name="plan", message=what, fraction=None)
-
-
-def gap_check_report(pool: Pool) -> dict[str, Any] | None:
-    """What was asked again and what became of the gaps; None where nothing was checked."""
-    check, again = pool.gap_check(), pool.rechecks()
-    if check is None or not again:
-        return None
-    return {
-        "items": len(again),
-        "attempts": _spent(pool),
-        "attempts_limit": check.attempts_limit,
-        "before": [_shown(gap) for gap in check.before],
-        "after": [_shown(dataclasses.asdict(gap)) for gap in pool.gaps()],
-    }
-
-
-def _shown(gap: Mapping[str, Any]) -> dict[str, Any]:
-    p_empty = gap["p_empty"]
-    return {
-        "lo": gap["lo"],
-        "hi": gap["hi"],
-        "p_empty": p_empty,
-        "resolved": None if p_empty is None else p_empty >= RESOLVED,
-    }

@@ -7,8 +7,7 @@ from typing import Any
 
 from benchfill.calibration.measure import ddm
 from benchfill.calibration.resolution import RESOLVED
-from benchfill.graph.gap_check import gap_check_report
-from benchfill.graph.gap_report import gap_report
+from benchfill.graph.gap_report import gap_check_report, gap_report
 from benchfill.graph.plan import gap_figures
 from benchfill.graph.prepare import original_places
 from benchfill.memory.pool import Pool

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from benchfill.errors import InputError
 from benchfill.item import Item
@@ -31,6 +31,8 @@ from benchfill.memory.rows import KEYS, Row, item_of_row, json_text, pack_row, u
 
 __all__ = ["Pool"]
 
+Kept = TypeVar("Kept")
+
 
 class Pool:
     """The SQLite file of one run.
@@ -50,6 +52,10 @@ class Pool:
     def __init__(self, path: Path, *, create: bool = True) -> None:
         self.database: Database = open_database(path, create=create)
         apply_migrations(self.database, POOL_MIGRATIONS)
+        # The benchmark and its places as they were fitted: tens of thousands of rows that every node asks for and that
+        # never change in a run. They are read again where they did, by this process or by another.
+        self._as_read: dict[str, Any] = {}
+        self._version = 0
 
     def close(self) -> None:
         self.database.close()
@@ -63,6 +69,8 @@ class Pool:
             return
         with self.database.transaction():
             self.database.tables[table].upsert_all(packed, pk=keys if len(keys) > 1 else keys[0])
+        if table == "estimates":
+            self._as_read.pop(table, None)
 
     def _rows(self, kind: type[Row], table: str, where: str = "", values: Sequence[Any] = ()) -> list[Row]:
         names = [field.name for field in dataclasses.fields(kind)]
@@ -71,6 +79,17 @@ class Pool:
             kind(**unpack_row(table, dict(zip(names, values_, strict=True))))
             for values_ in self.database.connection.execute(sql, values)
         ]
+
+    def _read_once(self, name: str, read: Callable[[], Kept]) -> Kept:
+        """What was read before, unless another process has written since; callers take copies."""
+        version = self.database.connection.execute("PRAGMA data_version").fetchone()[0]
+        if version != self._version:
+            self._as_read.clear()
+            self._version = version
+        if name not in self._as_read:
+            self._as_read[name] = read()
+        kept: Kept = self._as_read[name]
+        return kept
 
     # -- runs, benchmark, scale ---------------------------------------------------------------------
 
@@ -113,6 +132,12 @@ class Pool:
                 },
                 pk="id",
             )
+        self._as_read.clear()
+
+    def benchmark_name(self) -> str | None:
+        """Its name alone, without the log; None before it is saved."""
+        row = self.database.connection.execute("SELECT name FROM benchmarks").fetchone()
+        return None if row is None else str(row[0])
 
     def benchmark(self) -> tuple[str, str, list[str], dict[str, list[list[int]]]] | None:
         """Fingerprint, name, models and ``{item: [[correct, attempts] a model]}``; None before it is saved."""
@@ -151,7 +176,11 @@ class Pool:
 
     def items(self, origin: Literal["original", "candidate", "hand"] | None = None) -> list[Item]:
         """Items by id, of one origin or all."""
-        where, values = ("", ()) if origin is None else ("WHERE origin = ?", (origin,))
+        if origin == "original":
+            return list(self._read_once("originals", lambda: self._items("WHERE origin = ?", origin)))
+        return self._items("") if origin is None else self._items("WHERE origin = ?", origin)
+
+    def _items(self, where: str, *values: str) -> list[Item]:
         rows = self.database.connection.execute(
             "SELECT id, question, answer, solution, choices, answer_type, tolerance, extra FROM items "  # noqa: S608
             f"{where} ORDER BY id",
@@ -177,7 +206,9 @@ class Pool:
         as_fitted
             Originals as the fit of the log has them, whatever was asked again since.
         """
-        found = {row.item: row for row in self._rows(Estimate, "estimates", "ORDER BY item")}
+        fitted = self._read_once("estimates", lambda: self._estimates("source = 'offline'"))
+        added = self._estimates("source != 'offline'")
+        found = dict(sorted({**fitted, **added}.items())) if added else dict(fitted)
         for again in [] if as_fitted else self.rechecks():
             # What a recheck knows is part of an estimate, but for the numbers of its attempts.
             known = {
@@ -187,6 +218,14 @@ class Pool:
             }
             found[again.item] = dataclasses.replace(found[again.item], **known)
         return found
+
+    def _estimates(self, which: str) -> dict[str, Estimate]:
+        return {row.item: row for row in self._rows(Estimate, "estimates", f"WHERE {which} ORDER BY item")}
+
+    def estimate(self, item: str) -> Estimate | None:
+        """Where one new item lies; None where it was not calibrated."""
+        rows = self._rows(Estimate, "estimates", "WHERE item = ?", (item,))
+        return rows[0] if rows else None
 
     def save_rechecks(self, rows: Iterable[RecheckRow], attempts: Iterable[AttemptRow]) -> None:
         """Keep new answers to original items, and where these lie by all answers, together."""

@@ -16,7 +16,8 @@ from benchfill.calibration.resolution import RESOLVED
 from benchfill.calibration.response_log import ResponseLog
 from benchfill.calibration.scale import Scale, minmax_scale
 from benchfill.errors import RunPaused
-from benchfill.graph.gap_check import check_gaps, gap_check_report
+from benchfill.graph.gap_check import check_gaps
+from benchfill.graph.gap_report import gap_check_report
 from benchfill.graph.plan import GapRequest
 from benchfill.graph.prepare import SCALE_ID, make_plan
 from benchfill.graph.search import Search
