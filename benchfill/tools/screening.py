@@ -28,6 +28,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from benchfill.item import Item
@@ -97,10 +98,16 @@ class Screen:
             raise ValueError("the threshold of likeness is in (0, 1]")
         self._threshold = threshold
         self._grader = grader
-        self._pool: dict[tuple[str, ...], list[tuple[str, Fingerprint]]] = {}
-        for item in pool:
+        self._items = pool
+
+    @cached_property
+    def _pool(self) -> dict[tuple[str, ...], list[tuple[str, Fingerprint]]]:
+        """Known items by their numbers. Of a large pool this takes seconds: it waits for the first submission."""
+        found: dict[tuple[str, ...], list[tuple[str, Fingerprint]]] = {}
+        for item in self._items:
             known = Fingerprint.of(item.question, item.choices)
-            self._pool.setdefault(known.quantities, []).append((item.id, known))
+            found.setdefault(known.quantities, []).append((item.id, known))
+        return found
 
     async def check(self, submission: Submission, parent: Item) -> Refusal | None:
         """Screen one submission; the cheap checks come first.
