@@ -268,6 +268,8 @@ def test_a_pool_of_fifty_thousand_items_costs_little() -> None:
     )
     screen = Screen(pool, threshold=0.9, grader=TextGrader())  # type: ignore[arg-type]
     fresh = changed(question="Which country is larger, and why is it not the older one of the two?")
+    # The first submission reads the pool.
+    assert asyncio.run(screen.check(fresh, PARENT)) is None
     started = time.perf_counter()
     assert asyncio.run(screen.check(fresh, PARENT)) is None
     assert time.perf_counter() - started < 1.0
