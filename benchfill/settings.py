@@ -103,6 +103,12 @@ class SearchSettings(_Section):
         lt=1,
         description="go on with the widest gap left until none is wider than this (z)",
     )
+    at_once: int = Field(
+        default=1,
+        ge=1,
+        le=1024,
+        description="gaps that are searched at the same time; they do not learn from each other",
+    )
     confirm: bool = Field(
         default=True, description="confirm a chosen candidate by fresh attempts of all models"
     )

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from benchfill.commands.budget_options import Money, money_flags
+from benchfill.commands.engine_options import AddressOption, EngineOption, where_of
 
 __all__ = ["resume"]
 
@@ -19,6 +20,8 @@ def resume(
     accept_drift: Annotated[
         bool, typer.Option("--accept-drift", help="Go on although an ability differs from the log.")
     ] = False,
+    engine: EngineOption = "local",
+    address: AddressOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Events as NDJSON on stdout.")] = False,
 ) -> None:
     """Go on with a run where it was stopped. Calls that were paid for are not asked again.
@@ -42,4 +45,5 @@ def resume(
         changes["budget"] = {name: getattr(today.budget, name) for name in changes["budget"]}
     if accept_drift:
         changes["search"] = {"accept_drift": True}
-    work_on(find_run(benchfill_home(), run), today, as_json=as_json, changes=changes)
+    where = where_of(engine, address)
+    work_on(find_run(benchfill_home(), run), today, as_json=as_json, changes=changes, where=where)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from benchfill.commands.budget_options import Money, money_flags, print_forecast
+from benchfill.commands.engine_options import AddressOption, EngineOption, where_of
 from benchfill.commands.keys import AcceptBadKeys, refuse_bad_keys
 from benchfill.errors import InputError
 
@@ -100,6 +101,15 @@ def run(
         bool | None,
         typer.Option("--resolved-only", help="Leave out gaps that may not be there (p_empty below 0.95)."),
     ] = None,
+    at_once: Annotated[
+        int | None,
+        typer.Option(
+            "--at-once",
+            min=1,
+            help="Search so many gaps at the same time (default 1: one after the other, each learns from those "
+            "before).",
+        ),
+    ] = None,
     strategy: Annotated[
         Literal["adaptive", "fixed"] | None,
         typer.Option("--strategy", help="How attempts are bought; fixed: the same for every candidate."),
@@ -119,6 +129,8 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what it would ask and cost, and ask nothing.")
     ] = False,
+    engine: EngineOption = "local",
+    address: AddressOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Events as NDJSON on stdout.")] = False,
 ) -> None:
     """Find the coverage gaps of a benchmark and fill them with calibrated new items.
@@ -144,6 +156,7 @@ def run(
     from benchfill.memory.runs import run_name_from_seed
     from benchfill.settings import benchfill_home, load_settings
 
+    where = where_of(engine, address)
     nothing_named = gaps is None and gap is None and target is None
     request = GapRequest(
         count=3 if nothing_named else gaps, interval=None if gap is None else _interval(gap), target=target
@@ -153,6 +166,7 @@ def run(
         "tolerance": tolerance,
         "relative_tolerance": relative_tolerance,
         "until_max_gap": until_max_gap,
+        "at_once": at_once,
         "confirm": confirm,
         "confirm_gaps": confirm_gaps,
         "resolved_only": resolved_only,
@@ -196,7 +210,7 @@ def run(
         request=request,
         settings=settings,
     )
-    work_on(folder, settings, as_json=as_json)
+    work_on(folder, settings, as_json=as_json, where=where)
 
 
 def _interval(text: str) -> tuple[float, float]:

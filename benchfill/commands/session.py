@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 import typer
 
 import benchfill
+from benchfill.commands.engine_options import HERE, Where
 from benchfill.errors import BenchfillError, InputError
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ def work_on(
     *,
     as_json: bool,
     changes: Mapping[str, Mapping[str, Any]] | None = None,
+    where: Where = HERE,
 ) -> NoReturn:
     """Drive a run to its end in this terminal, and leave with its exit code.
 
@@ -100,21 +102,30 @@ def work_on(
     ----------
     changes
         Settings of the run that this session changes for good.
+    where
+        The engine for gaps that are searched at the same time.
     """
+    from benchfill.commands.engine_options import engine_of
     from benchfill.display.run import make_display
     from benchfill.graph.session import run_to_end
     from benchfill.graph.stopping import Interrupted
     from benchfill.settings import benchfill_home
 
     mode: Literal["auto", "json"] = "json" if as_json else "auto"
-    with folder.lock(), make_display(mode, stdout=sys.stdout, stderr=sys.stderr) as display:
+    with (
+        folder.lock(),
+        engine_of(where, folder) as engine,
+        make_display(mode, stdout=sys.stdout, stderr=sys.stderr) as display,
+    ):
 
         def emit(event: str, /, **fields: object) -> None:
             display({"event": event, **fields})
 
         try:
             ledger = benchfill_home() / "ledger.sqlite"
-            summary = asyncio.run(run_to_end(folder, ledger, emit, today=today, changes=changes))
+            summary = asyncio.run(
+                run_to_end(folder, ledger, emit, today=today, changes=changes, engine=engine)
+            )
         except Interrupted as stop:
             emit("interrupted", signal=stop.signum, resume=f"benchfill resume {folder.name}")
             code = 128 + stop.signum

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import logging
 import os
 import signal
 import uuid
@@ -39,27 +40,21 @@ class RayEngine:
     Raises
     ------
     InputError
-        Ray is not installed (kind ``no_ray``), or nobody answers at the address (kind ``no_cluster``).
+        Nobody answers at the address (kind ``no_cluster``).
     """
 
     def __init__(self, address: str | None = None) -> None:
         for name, value in QUIET.items():
             os.environ.setdefault(name, value)
-        try:
-            import ray
-        except ImportError:
-            raise InputError(
-                "--engine ray needs Ray, which is not installed.",
-                "Get it with: pip install 'benchfill[ray]'",
-                kind="no_ray",
-            ) from None
+        import ray
+
         self._ray = ray
         handler = signal.getsignal(signal.SIGTERM)
         try:
             ray.init(
                 address=address or "local",
                 log_to_driver=False,
-                logging_level="ERROR",
+                logging_level=logging.ERROR,
                 include_dashboard=None if address else False,
             )
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -10,7 +11,25 @@ from benchfill.engines.local import LocalEngine
 from benchfill.engines.protocol import Engine, EngineName, Failed, Unit
 from benchfill.errors import InputError
 
-__all__ = ["open_engine", "run_all"]
+__all__ = ["check_engine", "open_engine", "run_all"]
+
+
+def check_engine(name: EngineName, address: str | None) -> None:
+    """Whether there is such an engine, before anything is begun.
+
+    Raises
+    ------
+    InputError
+        Ray is not installed (kind ``no_ray``), or an address is given to the local engine.
+    """
+    if name == "local" and address is not None:
+        raise InputError("--address is that of a Ray cluster.", "Add --engine ray, or leave it out.")
+    if name == "ray" and importlib.util.find_spec("ray") is None:
+        raise InputError(
+            "--engine ray needs Ray, which is not installed.",
+            "Get it with: pip install 'benchfill[ray]'",
+            kind="no_ray",
+        )
 
 
 @contextlib.contextmanager
@@ -27,8 +46,7 @@ def open_engine(name: EngineName, address: str | None = None) -> Iterator[Engine
     InputError
         Ray is not installed or not there, or an address is given to the local engine.
     """
-    if name == "local" and address is not None:
-        raise InputError("--address is that of a Ray cluster.", "Add --engine ray, or leave it out.")
+    check_engine(name, address)
     engine: Engine
     if name == "local":
         engine = LocalEngine()

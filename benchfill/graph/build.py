@@ -1,7 +1,9 @@
 """The wiring of the state machine, readable top to bottom as the line it is.
 
 retrieve parents -> build bidirectional references -> rewrite -> judge -> answer (model pool) -> calibrate
--> confirm (fresh answers) -> remember -> next round | next gap | done
+-> confirm (fresh answers) -> remember -> next round | done
+
+One search of this line fills one gap; `benchfill.graph.waves` goes from gap to gap.
 """
 
 from __future__ import annotations
@@ -63,7 +65,7 @@ def ask_search_on_or_remember(state: SearchState) -> Literal["answer", "calibrat
     return "remember" if state["met"] else "calibrate"
 
 
-def where_next(state: SearchState) -> Literal["next_round", "next_gap", "done"]:
+def where_next(state: SearchState) -> Literal["next_round", "done"]:
     return state["step"]
 
 
@@ -88,9 +90,7 @@ def build_graph() -> StateGraph[SearchState, Search, SearchState, SearchState]:
     graph.add_conditional_edges("answer", who_wanted_answers, ["calibrate", "confirm"])
     graph.add_conditional_edges("calibrate", ask_confirm_or_remember, ["answer", "confirm", "remember"])
     graph.add_conditional_edges("confirm", ask_search_on_or_remember, ["answer", "calibrate", "remember"])
-    graph.add_conditional_edges(
-        "remember", where_next, {"next_round": "retrieve", "next_gap": "retrieve", "done": END}
-    )
+    graph.add_conditional_edges("remember", where_next, {"next_round": "retrieve", "done": END})
     return graph
 
 

@@ -9,10 +9,11 @@ from typing import Any
 
 from benchfill.errors import InputError
 from benchfill.graph.by_hand import HandResult, HandWritten, take_in
+from benchfill.graph.open_search import make_search
 from benchfill.graph.opened import open_run
 from benchfill.graph.probe import check_before_work
 from benchfill.graph.search import Emit
-from benchfill.graph.session import changed_settings, make_search
+from benchfill.graph.session import changed_settings
 from benchfill.graph.stopping import Stopping
 from benchfill.memory.pool import Pool
 from benchfill.memory.runs import RunFolder
@@ -73,7 +74,7 @@ async def take_in_items(
             async with open_run(folder, pool, ledger, today, stopping, emit, go_on=go_on) as opened:
                 if not opened.run.world:
                     await check_before_work(pool, opened.run, opened.models, opened.settings, emit)
-                search = make_search(pool, opened.run, opened.settings, opened.models, opened.sandbox, emit)
+                search = make_search(pool, opened.settings, opened.models, opened.sandbox, emit)
                 for each in written:
                     result = await take_in(search, each, who=who, reason=reason)
                     on_result(each, result)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from benchfill.endpoint_settings import server_of
 from benchfill.graph.endpoints import Roles
@@ -14,7 +15,7 @@ from benchfill.tools.exchange import CallLedger
 from benchfill.tools.limits import ServerLimit
 from benchfill.tools.meter import Meter
 
-__all__ = ["Models", "open_clients", "open_models"]
+__all__ = ["Models", "desk_models", "open_clients", "open_models"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,48 @@ def open_models(roles: Roles, *, ledger: CallLedger, run: str, meter: Meter) -> 
         judge=client("judge", roles.judge),
         respondents=open_clients("pool", roles.pool, roles.limits, ledger=ledger, run=run, meter=meter),
         grader=None if roles.grader is None else client("grader", roles.grader),
+    )
+
+
+def desk_models(
+    rewriter: Endpoint,
+    judge: Endpoint,
+    pool: Mapping[str, Endpoint],
+    grader: Endpoint | None,
+    *,
+    ask: Callable[[Any], Awaitable[Any]],
+    limits: Mapping[str, int],
+    meter: Meter,
+) -> Models:
+    """Clients of a worker: what they send goes to a desk that has ledger, limits, budget and keys.
+
+    Parameters
+    ----------
+    ask
+        The way to the desk.
+    limits
+        Calls in flight at most, by server.
+    """
+    from benchfill.tools.desk_transport import DeskTransport
+
+    # The limits of a server hold at the desk; here they only keep a call in its place between two tries.
+    gates = {server: ServerLimit(concurrency) for server, concurrency in limits.items()}
+
+    def client(role: str, endpoint: Endpoint) -> ModelClient:
+        return ModelClient(
+            endpoint,
+            role=role,
+            run="",
+            limit=gates[server_of(endpoint.base_url)],
+            meter=meter,
+            transport=DeskTransport(ask, endpoint=endpoint, role=role),
+        )
+
+    return Models(
+        rewriter=client("rewriter", rewriter),
+        judge=client("judge", judge),
+        respondents={name: client("pool", endpoint) for name, endpoint in pool.items()},
+        grader=None if grader is None else client("grader", grader),
     )
 
 

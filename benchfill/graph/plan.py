@@ -114,15 +114,15 @@ def next_gap(
     z
         Places of the original and the accepted items.
     done
-        Gaps that were searched. A place that a search gave up is not searched again.
+        Gaps that were planned. A place that a search gave up is not searched again, nor one that waits for its own.
     """
     if settings.until_max_gap is None:
         return None
-    given_up = [row for row in done if row.status in ("unfilled", "skipped")]
+    not_again = [row for row in done if row.status in ("unfilled", "skipped", "open")]
     for gap in find_gaps(z):
         if gap.width <= settings.until_max_gap:
             return None
-        if not any(row.lo <= gap.target <= row.hi for row in given_up):
+        if not any(row.lo <= gap.target <= row.hi for row in not_again):
             number = 1 + max(row.gap for row in done)
             return _row(number, gap, scale=scale, theta=theta, settings=settings)
     return None

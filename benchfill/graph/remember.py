@@ -1,4 +1,4 @@
-"""Node: the round goes to memory; then the next round, the next gap, or the end."""
+"""Node: the round goes to memory; then the next round, or the end of this gap."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from benchfill.calibration.predictive_fit import predictive_fit
-from benchfill.graph.gap_check import left_out, with_p_empty
 from benchfill.graph.gap_report import gap_report
 from benchfill.graph.measuring import count, item_of
-from benchfill.graph.plan import next_gap
 from benchfill.graph.search import Search
-from benchfill.graph.state import SearchState, Step
-from benchfill.graph.summary import plan_event
+from benchfill.graph.state import SearchState
 from benchfill.memory.records import Candidate, CandidateStatus, GapRow, GapStatus, ItemFitRow
 
 __all__ = ["SUSPECT", "keep_fit", "remember"]
@@ -48,29 +45,7 @@ def remember(state: SearchState, runtime: Runtime[Search]) -> dict[str, Any]:
     if status == "open":
         return {"round": state["round"] + 1, "step": "next_round"}
     search.emit("gap_finished", **gap_report(search.pool, row))
-    if not any(other.gap > gap.gap for other in search.pool.gaps()):
-        _plan_another(search)
-    remaining = [other.gap for other in search.pool.gaps() if other.gap > gap.gap and other.status == "open"]
-    step: Step = "next_gap" if remaining else "done"
-    return {"gap": min(remaining, default=gap.gap), "round": 1, "step": step, "done": not remaining}
-
-
-def _plan_another(search: Search) -> None:
-    """The gaps as they are now, where the user wants to go on until none is wide."""
-    gaps, estimates = search.pool.gaps(), search.pool.estimates()
-    accepted = [str(search.pool.candidate(gap.accepted).item) for gap in gaps if gap.accepted is not None]
-    places = [each.z for item, each in estimates.items() if each.source == "offline" or item in set(accepted)]
-    while True:
-        further = next_gap(places, gaps, scale=search.scale, theta=search.theta, settings=search.settings)
-        if further is None:
-            return
-        (row,) = with_p_empty(search.pool, [further])
-        row = left_out(row) if search.settings.resolved_only else row
-        search.pool.save_gaps([row])
-        search.emit("plan", **plan_event(search.pool))
-        if row.status == "open":
-            return
-        gaps = [*gaps, row]
+    return {"step": "done", "done": True}
 
 
 def _status_of(search: Search, gap: GapRow, candidate: str) -> GapStatus:

@@ -12,42 +12,39 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from langchain_core.runnables import RunnableConfig
 
 import benchfill
 from benchfill.calibration.response_log import ResponseLog
-from benchfill.calibration.scale import Scale
+from benchfill.engines.protocol import Engine
 from benchfill.errors import BudgetSpent, RunPaused
 from benchfill.graph.anchors import DriftFound, check_anchors, refuse_drift
 from benchfill.graph.announce import announce, metered, say_what_is_out_of_reach
 from benchfill.graph.benchmark import Benchmark
-from benchfill.graph.checkpoints import open_checkpoints
 from benchfill.graph.endpoints import configured_roles
 from benchfill.graph.gap_check import check_gaps, request_of
-from benchfill.graph.models import Models
 from benchfill.graph.no_answer import no_answer_report
+from benchfill.graph.open_search import make_search
 from benchfill.graph.opened import open_run
 from benchfill.graph.plan import GapRequest
-from benchfill.graph.prepare import SCALE_ID, Inputs, freeze_scale, make_plan, world_config
+from benchfill.graph.prepare import Inputs, freeze_scale, make_plan, world_config
 from benchfill.graph.probe import check_before_work
 from benchfill.graph.rewriter_memory import REWRITERS, begin_with_record, keep_record
-from benchfill.graph.search import Emit, Search
+from benchfill.graph.search import Emit
 from benchfill.graph.stopping import (
     Interrupted,
     Stopping,
     in_daemon_thread,
 )
 from benchfill.graph.summary import diagnosis_event, plan_event, summarise
+from benchfill.graph.waves import Workers, drive
 from benchfill.memory.pool import Pool
 from benchfill.memory.records import RunRow
 from benchfill.memory.runs import RunFolder, find_run, make_run_folder
 from benchfill.memory.source import keep_source
 from benchfill.prompts.render import PromptBook
 from benchfill.settings import Settings
-from benchfill.tools.grading import Grader
-from benchfill.tools.sandbox import Sandbox
 
-__all__ = ["changed_settings", "create_run", "drive", "fit_scale", "make_search", "plan_search", "run_to_end"]
+__all__ = ["changed_settings", "create_run", "fit_scale", "plan_search", "run_to_end"]
 
 
 def create_run(
@@ -96,6 +93,7 @@ async def run_to_end(
     *,
     today: Settings,
     changes: Mapping[str, Mapping[str, Any]] | None = None,
+    engine: Engine | None = None,
 ) -> dict[str, Any]:
     """Bring a run to its end, from wherever it stands.
 
@@ -112,6 +110,8 @@ async def run_to_end(
         else from the start of the run.
     changes
         Sections of the settings that this session changes for good: the budget, whether drift is accepted.
+    engine
+        Where gaps are searched that are searched at the same time; None: in this process, one after the other.
 
     Returns
     -------
@@ -139,7 +139,9 @@ async def run_to_end(
         )
         with stopping.listening():
             try:
-                await stopping.unless_stopped(_work(folder, pool, ledger, today, stopping, emit, started))
+                await stopping.unless_stopped(
+                    _work(folder, pool, ledger, today, stopping, emit, started, engine)
+                )
             except Interrupted:
                 pool.save_run(dataclasses.replace(pool.run(), status="interrupted"))
                 raise
@@ -157,7 +159,14 @@ async def run_to_end(
 
 
 async def _work(
-    folder: RunFolder, pool: Pool, paid: Path, today: Settings, stopping: Stopping, emit: Emit, started: float
+    folder: RunFolder,
+    pool: Pool,
+    paid: Path,
+    today: Settings,
+    stopping: Stopping,
+    emit: Emit,
+    started: float,
+    engine: Engine | None,
 ) -> None:
     go_on = f"benchfill resume {pool.run().id}"
     async with open_run(folder, pool, paid, today, stopping, emit, go_on=go_on) as opened:
@@ -172,7 +181,7 @@ async def _work(
             plan_search(pool, run, settings, sorted(roles.pool))
         emit("diagnosis", **diagnosis_event(pool))
         emit("plan", **plan_event(pool))
-        search = make_search(pool, run, settings, models, opened.sandbox, emit)
+        search = make_search(pool, settings, models, opened.sandbox, emit)
         say_what_is_out_of_reach(search)
         with metered(opened.meter, pool, emit, started):
             if not run.world:
@@ -182,44 +191,12 @@ async def _work(
             if pool.gaps() != planned:
                 emit("plan", **plan_event(pool))
                 say_what_is_out_of_reach(search)
-            await drive(folder, search)
+            workers = None if engine is None else Workers(engine, models, roles, settings)
+            await drive(folder, search, workers=workers)
         keep_record(search, paid.with_name(REWRITERS))
         summary = summarise(pool, run.id, opened.meter, elapsed=time.monotonic() - started)
         summary["no_answer"] = no_answer_report(search)
         pool.save_run(dataclasses.replace(pool.run(), status="finished", summary=summary))
-
-
-def make_search(
-    pool: Pool, run: RunRow, settings: Settings, models: Models, sandbox: Sandbox, emit: Emit
-) -> Search:
-    """What every node works with: of the frozen scale the models that are asked."""
-    scale = pool.scale()
-    if scale is None:
-        raise LookupError("the scale is not frozen")
-    asked = [place for place, model in enumerate(scale.models) if model in models.respondents]
-    return Search(
-        run=run.id,
-        seed=run.seed,
-        settings=settings.search,
-        pool=pool,
-        scale=Scale(scale.name, scale.lo, scale.hi),
-        scale_id=SCALE_ID,
-        models=tuple(scale.models[place] for place in asked),
-        theta=np.asarray(scale.theta)[asked],
-        theta_draws=np.asarray(scale.theta_draws)[:, asked],
-        prompts=PromptBook(settings.search.prompts),
-        rewriter=models.rewriter,
-        judge=models.judge,
-        respondents=models.respondents,
-        grader=Grader(sandbox, settings.grading),
-        grader_model=models.grader,
-        # The replay world knows an item by its text as logged, options and all.
-        shuffle=settings.answer.shuffle_options and run.world != "replay",
-        sandbox=sandbox,
-        emit=emit,
-        no_answer=settings.answer.no_answer,
-        min_models=settings.answer.min_models,
-    )
 
 
 def plan_search(pool: Pool, run: RunRow, settings: Settings, models: Sequence[str]) -> None:
@@ -252,25 +229,3 @@ async def fit_scale(pool: Pool, run: RunRow, emit: Emit) -> None:
             loop.call_soon_threadsafe(lambda: emit("stage", name="fit", message=message, fraction=fraction))
 
     await in_daemon_thread(lambda: freeze_scale(pool, benchmark, seed=run.seed, progress=progress))
-
-
-async def drive(folder: RunFolder, search: Search) -> None:
-    """Run the graph from its last checkpoint to the end of the line."""
-    from benchfill.graph.build import compile_graph
-
-    searched = [gap.gap for gap in search.pool.gaps() if gap.status != "skipped"]
-    if not searched:
-        return
-    async with open_checkpoints(folder.checkpoints) as saver:
-        graph = compile_graph(saver)
-        # A search ends by its own rule; the step limit of the library must never be what ends it.
-        config: RunnableConfig = {"configurable": {"thread_id": search.run}, "recursion_limit": 1_000_000_000}
-        before = await graph.aget_state(config)
-        begin: Any = None if before.values else {"gap": min(searched), "round": 1}
-        if not before.values.get("done"):
-            await graph.ainvoke(begin, config, context=search, durability="sync")
-        after = await graph.aget_state(config)
-        if after.next or not after.values.get("done"):
-            raise RunPaused(
-                "The search stopped before its end.", f"Go on with it: benchfill resume {search.run}"
-            )

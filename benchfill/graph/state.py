@@ -9,7 +9,7 @@ __all__ = ["NOT_CONFIRMING", "CandidateTask", "SearchState", "merge_written"]
 # Of `fresh_from` while no confirmation is under way.
 NOT_CONFIRMING = -1
 
-Step = Literal["next_round", "next_gap", "done"]
+Step = Literal["next_round", "done"]
 
 
 def merge_written(left: list[str] | None, right: list[str] | None) -> list[str]:
@@ -20,12 +20,12 @@ def merge_written(left: list[str] | None, right: list[str] | None) -> list[str]:
 
 
 class SearchState(TypedDict, total=False):
-    """One gap after the other, one round after the other.
+    """The search of one gap, one round after the other.
 
     Attributes
     ----------
     gap, round
-        One-based numbers of the gap in work and of its round.
+        One-based numbers of the gap and of its round.
     parents, references
         Item ids chosen for this round.
     written

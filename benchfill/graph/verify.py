@@ -20,9 +20,11 @@ from benchfill.graph.anchors import check_anchors
 from benchfill.graph.endpoints import Roles, configured_roles, embedded_roles, without_keys
 from benchfill.graph.gap_check import check_gaps
 from benchfill.graph.models import open_models
+from benchfill.graph.open_search import make_search
 from benchfill.graph.probe import find_tool_modes
 from benchfill.graph.search import Emit
-from benchfill.graph.session import drive, fit_scale, make_search, plan_search
+from benchfill.graph.session import fit_scale, plan_search
+from benchfill.graph.waves import drive
 from benchfill.memory.export import accepted_items
 from benchfill.memory.ledger import FreshLedger, Ledger
 from benchfill.memory.pool import Pool
@@ -131,7 +133,8 @@ async def verify_run(
         after = Pool(copy.memory, create=False)
         try:
             with Ledger(ledger_path) as ledger:
-                await _again(copy, after, ledger, emit, failed_attempts(before))
+                made = {gap.gap: gap.wave for gap in before.gaps() if gap.wave is not None}
+                await _again(copy, after, ledger, emit, failed_attempts(before), made)
             return differences(before, after)
         finally:
             after.close()
@@ -145,6 +148,7 @@ async def _again(
     ledger: Ledger,
     emit: Emit,
     failed: Mapping[tuple[str, str, int], AttemptRow],
+    made: Mapping[int, int],
 ) -> None:
     run = pool.run()
     settings = without_keys(Settings.model_validate(dict(run.settings)))
@@ -159,13 +163,13 @@ async def _again(
             await fit_scale(pool, run, emit)
         if not pool.gaps():
             plan_search(pool, run, settings, sorted(roles.pool))
-        search = make_search(pool, run, settings, models, sandbox, emit)
+        search = make_search(pool, settings, models, sandbox, emit)
         search.failed = failed
         if not run.world:
             # Whether drift was found or accepted is no matter now; the attempts are.
             await check_anchors(search)
         await check_gaps(search)
-        await drive(copy, search)
+        await drive(copy, search, made=made)
     finally:
         await models.close()
         sandbox.close()
@@ -229,7 +233,7 @@ def prepare_copy(folder: RunFolder, target: Path, *, refit: bool) -> RunFolder:
                 written.execute("DELETE FROM gaps")
             # What was never searched stays so.
             written.execute(
-                "UPDATE gaps SET status = 'open', accepted = NULL, rounds = 0 "
+                "UPDATE gaps SET status = 'open', accepted = NULL, rounds = 0, wave = NULL "
                 "WHERE status NOT IN ('skipped', 'refused')"
             )
     finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchfill.memory.database import Database
 from benchfill.memory.migrations import Migration
-from benchfill.memory.search_schema import GAP_CHECKS, ITEM_FITS, KNOWN_HITS
+from benchfill.memory.search_schema import GAP_CHECKS, ITEM_FITS, KNOWN_HITS, WAVES
 
 __all__ = ["POOL_MIGRATIONS"]
 
@@ -215,4 +215,5 @@ POOL_MIGRATIONS: tuple[Migration, ...] = (
     KNOWN_HITS,
     ITEM_FITS,
     Migration("seen_reviews", _seen_reviews),
+    WAVES,
 )

@@ -160,7 +160,10 @@ class AttemptRow:
 
 @dataclass(frozen=True, slots=True)
 class GapRow:
-    """A gap that the run was asked to fill, and what became of it."""
+    """A gap that the run was asked to fill, and what became of it.
+
+    Searches of one ``wave`` do not see each other: they begin with what was known before it. None before a search.
+    """
 
     gap: int
     lo: float
@@ -172,6 +175,7 @@ class GapRow:
     accepted: str | None = None
     rounds: int = 0
     p_empty: float | None = None
+    wave: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

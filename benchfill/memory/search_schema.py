@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchfill.memory.database import Database
 from benchfill.memory.migrations import Migration
 
-__all__ = ["GAP_CHECKS", "ITEM_FITS", "KNOWN_HITS"]
+__all__ = ["GAP_CHECKS", "ITEM_FITS", "KNOWN_HITS", "WAVES"]
 
 
 def _gap_checks(database: Database) -> None:
@@ -67,6 +67,13 @@ def _item_fits(database: Database) -> None:
         )""")
 
 
+def _waves(database: Database) -> None:
+    # Gaps that are searched at the same time do not see each other's items; null before a gap is searched, and in
+    # files of before, where each gap saw all earlier ones.
+    database.connection.execute("ALTER TABLE gaps ADD COLUMN wave INTEGER")
+
+
 GAP_CHECKS = Migration("gap_checks", _gap_checks)
 KNOWN_HITS = Migration("known_hits", _known_hits)
 ITEM_FITS = Migration("item_fits", _item_fits)
+WAVES = Migration("waves", _waves)

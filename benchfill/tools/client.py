@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from benchfill.call import StoredReply
 from benchfill.errors import BenchfillError, CallFailed, EndpointDown, RetryableCall
 from benchfill.tools.breaker import Breaker
 from benchfill.tools.endpoint import Endpoint
-from benchfill.tools.exchange import EXCHANGE_HEADER, CallLedger, Exchange
+from benchfill.tools.exchange import EXCHANGE_HEADER, AnsweredCall, AskedCall, CallLedger, Exchange
 from benchfill.tools.meter import Meter
 from benchfill.tools.reply_body import PartRefused, ReplyBody, ToolCall, read_reply
 from benchfill.tools.tool_modes import Mode, response_format, written_out
@@ -21,6 +22,8 @@ from benchfill.tools.tracing import apply_tracing
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from benchfill.tools.desk_transport import DeskTransport
+    from benchfill.tools.ledger_transport import LedgerTransport
     from benchfill.tools.limits import ServerLimit
 
 __all__ = ["Endpoint", "Message", "ModelClient", "Reply", "ToolCall", "derive_seed"]
@@ -80,25 +83,26 @@ class ModelClient:
         that a struggling server is asked less.
     breaker
         Of the endpoint, when several clients share it.
+    transport
+        What sends instead, in a worker that has neither ledger nor limits of its own (`DeskTransport`).
     """
 
     def __init__(
         self,
         endpoint: Endpoint,
         *,
-        ledger: CallLedger,
+        ledger: CallLedger | None = None,
         role: str,
         run: str,
         limit: ServerLimit,
         meter: Meter,
         breaker: Breaker | None = None,
+        transport: DeskTransport | None = None,
     ) -> None:
         # Imported here: together they take seconds, and commands without models need neither.
         import httpx2
 
         from benchfill.tools.chat import LeanChatOpenAI
-        from benchfill.tools.ledger_transport import LedgerTransport
-        from benchfill.tools.wire import inner_transport
 
         apply_tracing()
         self.endpoint = endpoint
@@ -107,16 +111,7 @@ class ModelClient:
         self._named = {endpoint.model}
         self._limit = limit
         self._meter = meter
-        self._transport = LedgerTransport(
-            inner_transport(endpoint),
-            endpoint=endpoint,
-            ledger=ledger,
-            limit=limit,
-            meter=meter,
-            role=role,
-            run=run,
-            breaker=breaker or Breaker(patience=endpoint.max_wait),
-        )
+        self._transport = transport or self._ledger_transport(ledger, run, breaker)
         self._http = httpx2.AsyncClient(transport=self._transport, timeout=endpoint.timeout)
 
         async def api_key() -> str:
@@ -139,6 +134,25 @@ class ModelClient:
             max_completion_tokens=endpoint.max_tokens if self._is_openai() else None,
         )
         self._bound: dict[tuple[tuple[type[BaseModel], ...], str | None], dict[str, Any]] = {}
+
+    def _ledger_transport(
+        self, ledger: CallLedger | None, run: str, breaker: Breaker | None
+    ) -> LedgerTransport:
+        from benchfill.tools.ledger_transport import LedgerTransport
+        from benchfill.tools.wire import inner_transport
+
+        if ledger is None:
+            raise ValueError("a client asks through a ledger or through a desk")
+        return LedgerTransport(
+            inner_transport(self.endpoint),
+            endpoint=self.endpoint,
+            ledger=ledger,
+            limit=self._limit,
+            meter=self._meter,
+            role=self.role,
+            run=run,
+            breaker=breaker or Breaker(patience=self.endpoint.max_wait),
+        )
 
     async def ask(
         self,
@@ -202,6 +216,28 @@ class ModelClient:
                     tries += not rests
                 await asyncio.sleep(wait)
                 waited += wait
+
+    async def pass_on(self, call: AskedCall) -> AnsweredCall:
+        """Send one try of a call that a worker made: ledger, limits and budget are here, and so is the key.
+
+        Raises
+        ------
+        BenchfillError
+            Why there is no usable reply, for the worker to decide what it does then.
+        """
+        exchange = Exchange(tag=call.tag, tries=call.tries)
+        number = self._transport.open(exchange)
+        headers = {"content-type": "application/json", "accept": "application/json", EXCHANGE_HEADER: number}
+        if self.endpoint.api_key:
+            headers["authorization"] = f"Bearer {self.endpoint.api_key}"
+        url = self.endpoint.base_url.rstrip("/") + call.path
+        try:
+            async with self._limit:
+                response = await self._http.post(url, content=call.body, headers=headers)
+        finally:
+            self._transport.close(number)
+        reply = StoredReply(response.status_code, response.headers["content-type"], response.content)
+        return AnsweredCall(reply, exchange.key, exchange.from_ledger)
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -10,7 +10,7 @@ from typing import Protocol
 from benchfill.call import StoredCall, StoredReply
 from benchfill.errors import BenchfillError
 
-__all__ = ["EXCHANGE_HEADER", "CallLedger", "Exchange", "call_key"]
+__all__ = ["EXCHANGE_HEADER", "AnsweredCall", "AskedCall", "CallLedger", "Exchange", "call_key"]
 
 # Carries the number of the exchange, and so its sample tag, from the client to the transport; never sent.
 EXCHANGE_HEADER = "x-benchfill-exchange"
@@ -55,6 +55,37 @@ class Exchange:
     from_ledger: bool = False
     taken: int = 0
     error: BenchfillError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AskedCall:
+    """One try of one call, from a worker to the process that may send it.
+
+    Parameters
+    ----------
+    role, name
+        Which client: the pool has one a model.
+    path
+        Below the base URL.
+    body
+        As langchain-openai wrote it.
+    """
+
+    role: str
+    name: str
+    path: str
+    body: bytes
+    tag: str
+    tries: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredCall:
+    """Its usable reply."""
+
+    reply: StoredReply
+    key: str
+    from_ledger: bool
 
 
 def call_key(method: str, place: str, path: str, body: bytes, tag: str) -> str:

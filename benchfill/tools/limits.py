@@ -59,6 +59,7 @@ class ServerLimit(asyncio.Semaphore):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(concurrency)
+        self.concurrency = concurrency
         self.on_the_wire = 0
         self.breaker = Breaker(faults=SERVER_FAULTS, final=frozenset())
         self._requests, self._tokens = requests_per_minute, tokens_per_minute

@@ -39,7 +39,7 @@ from benchfill.tools.rewriter import Refusal, Submission
 if TYPE_CHECKING:
     from benchfill.tools.grading import Grader
 
-__all__ = ["Screen"]
+__all__ = ["Screen", "alike"]
 
 LENGTH_FACTOR = 3
 LENGTH_SLACK = 400  # characters
@@ -179,6 +179,20 @@ class Screen:
                 )
                 return Refusal(submission, "near_duplicate", detail)
         return None
+
+
+def alike(one: Item, other: Item, threshold: float) -> bool:
+    """Whether one of two items is a near-duplicate of the other, as `Screen` would find it in a pool."""
+    from rapidfuzz import fuzz
+
+    mine = Fingerprint.of(one.question, one.choices)
+    known = Fingerprint.of(other.question, other.choices)
+    cutoff = 100 * threshold
+    return (
+        mine.quantities == known.quantities
+        and fuzz.ratio(mine.question, known.question) >= cutoff
+        and fuzz.ratio(mine.options, known.options) >= cutoff
+    )
 
 
 def _control_characters(submission: Submission, parent: Item) -> str:

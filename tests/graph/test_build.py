@@ -70,7 +70,7 @@ def test_routers_only_read_the_state():
     assert ask_search_on_or_remember({"plan": {"c": 2}, "met": "c"}) == "answer"
     assert ask_search_on_or_remember({"plan": {}, "met": "c"}) == "remember"
     assert ask_search_on_or_remember({"plan": {}, "met": ""}) == "calibrate"
-    assert where_next({"step": "next_gap"}) == "next_gap"
+    assert where_next({"step": "next_round"}) == "next_round"
 
 
 def test_candidates_of_parallel_writers_are_collected_in_one_order():

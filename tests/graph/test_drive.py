@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from langgraph.graph import END, START, StateGraph
 
-from benchfill.graph import build
-from benchfill.graph.session import drive
+from benchfill.graph import build, waves
 from benchfill.graph.state import SearchState
 from benchfill.memory.runs import RunFolder
 
@@ -35,8 +34,9 @@ async def test_a_search_of_many_steps_ends_by_its_own_rule(
         return graph.compile(checkpointer=saver)
 
     monkeypatch.setattr(build, "compile_graph", compiled)
-    gap = SimpleNamespace(gap=1, status="open")
-    search: Any = SimpleNamespace(run="r", pool=SimpleNamespace(gaps=lambda: [gap]))
+    monkeypatch.setattr(waves, "forget_search", lambda pool, gap: None)
+    pool = SimpleNamespace(gap=lambda number: SimpleNamespace(wave=1))
+    search: Any = SimpleNamespace(run="r", pool=pool)
     (tmp_path / "r").mkdir()
-    await drive(RunFolder(tmp_path / "r"), search)
+    await waves.search_here(RunFolder(tmp_path / "r"), search, 1)
     assert seen == list(range(1, ROUNDS + 1))

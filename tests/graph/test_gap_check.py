@@ -21,8 +21,8 @@ from benchfill.graph.gap_report import gap_check_report
 from benchfill.graph.plan import GapRequest
 from benchfill.graph.prepare import SCALE_ID, make_plan
 from benchfill.graph.search import Search
-from benchfill.graph.session import drive
 from benchfill.graph.summary import plan_event
+from benchfill.graph.waves import drive
 from benchfill.item import Item
 from benchfill.memory.pool import Pool
 from benchfill.memory.records import Estimate, RunRow, ScaleRow
