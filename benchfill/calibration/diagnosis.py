@@ -24,7 +24,7 @@ from benchfill.calibration.resolution import GapResolution, resolve_gaps
 from benchfill.calibration.response_log import ResponseLog
 from benchfill.calibration.scale import Scale, make_scale
 from benchfill.calibration.shuffle import ShuffleControl, shuffle_control
-from benchfill.calibration.subsets import PoolDependence, pool_dependence
+from benchfill.calibration.subsets import PoolDependence, Spread, pool_dependence
 from benchfill.calibration.targets import Target, Uniform
 from benchfill.errors import BenchfillError
 
@@ -113,6 +113,7 @@ def diagnose(
     top: int = TOP,
     fast: bool = False,
     pool_subsets: bool = False,
+    spread: Spread | None = None,
     progress: Progress | None = None,
     accept_unconverged: bool = False,
     notes: Sequence[str] = (),
@@ -136,6 +137,8 @@ def diagnose(
         of models under the target.
     pool_subsets
         Refit on halves of the pool.
+    spread
+        Does these refits, see `pool_dependence`.
     progress
         Called with the fraction of the present step and a short message.
     accept_unconverged
@@ -157,6 +160,7 @@ def diagnose(
         top=top,
         fast=fast,
         pool_subsets=pool_subsets,
+        spread=spread,
         progress=progress,
         accept_unconverged=accept_unconverged,
         notes=notes,
@@ -172,6 +176,7 @@ def diagnosis_of(
     top: int = TOP,
     fast: bool = False,
     pool_subsets: bool = False,
+    spread: Spread | None = None,
     progress: Progress | None = None,
     accept_unconverged: bool = False,
     notes: Sequence[str] = (),
@@ -227,7 +232,14 @@ def diagnosis_of(
             pool = attempt(
                 "dependence on the pool",
                 lambda: pool_dependence(
-                    fit, log, where, gaps[:top], target=measure, seed=fit.seed, progress=progress
+                    fit,
+                    log,
+                    where,
+                    gaps[:top],
+                    target=measure,
+                    seed=fit.seed,
+                    spread=spread,
+                    progress=progress,
                 ),
             )
     if usable and fit.engine == "mml":

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,9 +35,16 @@ from benchfill.calibration.scale import Scale, make_scale
 from benchfill.calibration.targets import Target, Uniform, distance
 from benchfill.errors import BenchfillError, InputError
 
-__all__ = ["LEAST_MODELS", "GapStability", "PoolDependence", "SubsetFigure", "pool_dependence"]
+__all__ = ["LEAST_MODELS", "GapStability", "PoolDependence", "Spread", "SubsetFigure", "pool_dependence"]
 
 Array = NDArray[np.float64]
+
+
+class Spread(Protocol):
+    """Runs a top-level function on each of many arguments, and gives the results in their order."""
+
+    def __call__(self, work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], /) -> list[Any]: ...
+
 
 LEAST_MODELS = 6
 _NORMAL_95 = 1.6448536269514722
@@ -144,6 +151,7 @@ def pool_dependence(
     engine: Literal["laplace", "mml"] = "mml",
     subsets: int = 20,
     seed: int = 0,
+    spread: Spread | None = None,
     progress: Callable[[float, str], None] | None = None,
 ) -> PoolDependence:
     """Refit on delete-half subsets of the models and report how far everything moves.
@@ -164,6 +172,8 @@ def pool_dependence(
         Rounded up to an even number. A half on which nothing can be fitted is left out.
     seed
         Same seed, same halves.
+    spread
+        Does the refits, elsewhere and several at once as a rule; None does one after the other here.
 
     Raises
     ------
@@ -179,10 +189,16 @@ def pool_dependence(
     whole = np.asarray(scale.to_z(fit.b))
     halves, own = [], []
     chosen = _halves(log.models, subsets, seed)
-    for at, half in enumerate(chosen):
-        if progress is not None:
-            progress(at / len(chosen), f"half {at + 1} of {len(chosen)}")
-        found = _refit(fit, log.select_models(half), scale, engine, seed)
+    parts = [(fit, log.select_models(half), scale, engine, seed) for half in chosen]
+    if spread is not None:
+        refits = spread(_refit, parts)
+    else:
+        refits = []
+        for at, part in enumerate(parts):
+            if progress is not None:
+                progress(at / len(parts), f"half {at + 1} of {len(parts)}")
+            refits.append(_refit(*part))
+    for found in refits:
         if found is not None:
             halves.append(found[0])
             own.append(found[1])

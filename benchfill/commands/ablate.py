@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from benchfill.commands.engine_options import AddressOption, EngineOption, JobsOption, Where, where_of
 from benchfill.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,9 +45,9 @@ def ablate(
         int, typer.Option("--fixed-attempts", min=1, help="k of the fixed batch loop.")
     ] = 16,
     fixed_tau: Annotated[float, typer.Option("--fixed-tau", help="tau of the fixed batch loop.")] = 0.01,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", min=1, help="Processes (default: one a processor).")
-    ] = None,
+    jobs: JobsOption = None,
+    engine: EngineOption = "local",
+    address: AddressOption = None,
     picture: Annotated[Path | None, typer.Option("--svg", help="Write a picture of the result.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One document on stdout.")] = False,
 ) -> None:
@@ -71,6 +72,7 @@ def ablate(
 
     if world not in {"simulated", "replay"}:
         raise InputError(f"There is no world {world!r}.", "Use --world simulated or --world replay.")
+    where = where_of(engine, address)
     number = seeds if seeds is not None else QUICK_SEEDS if quick else SEEDS
     given = {} if tolerance is None else {"search": {"tolerance": tolerance}}
     prepared = prepare_ablation(
@@ -84,7 +86,7 @@ def ablate(
         fixed_attempts=fixed_attempts,
         fixed_tau=fixed_tau,
     )
-    records = _in_parallel(prepared, range(seed, seed + number), jobs=jobs)
+    records = _in_parallel(prepared, range(seed, seed + number), jobs=jobs, where=where)
     summaries = summarise_methods(list(prepared.places.values()), records)
     if picture is not None:
         write_whole(picture, ablation_picture(records, simulated=world == "simulated").encode())
@@ -94,34 +96,14 @@ def ablate(
         print_ablation(summaries, world=world, seeds=number, gaps=len(prepared.gaps))
 
 
-def _in_parallel(prepared: Ablation, seeds: range, *, jobs: int | None) -> list[SearchRecord]:
-    """Seeds shared by processes; the records in the order of seeds, whoever finished first."""
-    import multiprocessing
-    import os
-    from concurrent.futures import ProcessPoolExecutor, as_completed
-
+def _in_parallel(prepared: Ablation, seeds: range, *, jobs: int | None, where: Where) -> list[SearchRecord]:
+    """Seeds shared by workers; the records in the order of seeds, whoever finished first."""
     from benchfill.display.ablation import seeds_bar
+    from benchfill.engines.opening import open_engine, run_all
+    from benchfill.engines.protocol import Unit
+    from benchfill.graph.ablation import run_seed
 
-    workers = min(jobs or os.cpu_count() or 1, len(seeds))
-    if workers == 1:
-        with seeds_bar(len(seeds), sys.stderr) as done:
-            found = {}
-            for seed in seeds:
-                found[seed] = prepared.run_seed(seed)
-                done()
-        return [record for seed in seeds for record in found[seed]]
-    context = multiprocessing.get_context("spawn")
-    with (
-        ProcessPoolExecutor(workers, mp_context=context) as processes,
-        seeds_bar(len(seeds), sys.stderr) as done,
-    ):
-        waiting = {processes.submit(prepared.run_seed, seed): seed for seed in seeds}
-        found = {}
-        try:
-            for future in as_completed(waiting):
-                found[waiting[future]] = future.result()
-                done()
-        except BaseException:
-            processes.shutdown(wait=False, cancel_futures=True)
-            raise
-    return [record for seed in seeds for record in found[seed]]
+    units = [Unit(f"seed {seed}", run_seed, (prepared, seed)) for seed in seeds]
+    with open_engine(where.name, where.address) as engine, seeds_bar(len(seeds), sys.stderr) as done:
+        found = run_all(engine, units, at_once=where.at_once(jobs, len(units)), done=lambda _: done())
+    return [record for records in found for record in records]

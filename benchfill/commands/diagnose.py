@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import enum
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, cast
 
 import typer
 
@@ -21,6 +24,7 @@ from benchfill.commands.axis_options import (
     read_places,
 )
 from benchfill.commands.benchmark_logs import benchmark_names
+from benchfill.commands.engine_options import AddressOption, JobsOption, Where, spread_over, where_of
 from benchfill.errors import GateRefused, InputError
 
 if TYPE_CHECKING:
@@ -29,9 +33,21 @@ if TYPE_CHECKING:
 
     from benchfill.calibration.response_log import ResponseLog
     from benchfill.calibration.targets import Target
+    from benchfill.commands.diagnose_one import Sampler
     from benchfill.logs.importing import ImportOptions
 
 __all__ = ["diagnose"]
+
+
+class DiagnosisEngine(enum.StrEnum):
+    """What ``--engine`` may name here: samplers of the fit, and places of the work."""
+
+    nuts = "nuts"
+    laplace = "laplace"
+    mml = "mml"
+    full = "full"
+    local = "local"
+    ray = "ray"
 
 
 def diagnose(
@@ -54,10 +70,16 @@ def diagnose(
         bool,
         typer.Option("--collapse-repeats", help="Repeats that are identical in every cell count once."),
     ] = False,
-    engine: Annotated[
-        Literal["nuts", "laplace", "mml", "full"] | None,
-        typer.Option("--engine", help="Sampler of the fit; nuts without it. mml is a fast preview."),
+    engines: Annotated[
+        list[DiagnosisEngine] | None,
+        typer.Option(
+            "--engine",
+            help="Sampler of the fit; nuts without it, mml is a fast preview. Given a second time, local or ray: where "
+            "several logs, and the refits of --pool-subsets, are worked on.",
+        ),
     ] = None,
+    address: AddressOption = None,
+    jobs: JobsOption = None,
     scale: Annotated[
         Literal["minmax", "pool", "failure"],
         typer.Option("--scale", help="What the ends of the axis are: items, the pool's range, or failure."),
@@ -98,13 +120,15 @@ def diagnose(
 
       benchfill diagnose aime.csv gsm8k.csv --fast
     """
-    from benchfill.calibration.diagnosis import diagnose as run_diagnosis
+    from benchfill.commands.diagnose_one import Asked, diagnose_one
     from benchfill.display.diagnosis import FitProgress
+    from benchfill.engines.opening import open_engine
     from benchfill.logs.importing import ImportOptions
 
     paths = _paths(logs, responses)
-    if fast and engine not in (None, "mml"):
-        raise InputError(f"--fast is a preview with mml, not {engine}.", "Leave one of them out.")
+    sampler, where = _engines([each.value for each in engines or []], address)
+    if fast and sampler not in (None, "mml"):
+        raise InputError(f"--fast is a preview with mml, not {sampler}.", "Leave one of them out.")
     if fast and pool_subsets:
         raise InputError("--fast leaves out refits, --pool-subsets asks for them.", "Leave one of them out.")
     if html is not None and (html.is_dir() or not html.absolute().parent.is_dir()):
@@ -121,35 +145,37 @@ def diagnose(
     )
     # All are read before the first is fitted: a wrong name should not take a minute to be seen.
     found = [_read(path, items, map_ or [], options) for path in paths]
-    documents: list[dict[str, Any]] = []
-    with FitProgress(logs=len(found)) as progress:
-        for name, log in zip(benchmark_names(paths), found, strict=True):
-            place = f"{len(documents) + 1}/{len(found)} {name}: " if len(found) > 1 else ""
-
-            def show(fraction: float, message: str, place: str = place) -> None:
-                progress(fraction, f"{place}{message}")
-
-            try:
-                result = run_diagnosis(
-                    log.log,
-                    engine=engine or ("mml" if fast else "nuts"),
-                    seed=seed,
-                    guessing=log.guessing,
-                    scale=scale,
-                    target=target,
-                    top=top,
-                    fast=fast,
-                    pool_subsets=pool_subsets,
-                    progress=show,
-                    accept_unconverged=accept_unconverged,
-                    notes=log.notes,
-                )
-            except InputError as error:
-                if not place:
-                    raise
-                raise InputError(f"{name}: {error.message}", error.remedy, kind=error.kind) from error
-            documents.append({**result.document(), "name": name})
+    names = benchmark_names(paths)
+    asked = [
+        Asked(
+            log=each.log,
+            name=name if len(found) > 1 else "",
+            engine=sampler or ("mml" if fast else "nuts"),
+            seed=seed,
+            guessing=each.guessing,
+            scale=scale,
+            target=target,
+            top=top,
+            fast=fast,
+            pool_subsets=pool_subsets,
+            accept_unconverged=accept_unconverged,
+            notes=each.notes,
+        )
+        for name, each in zip(names, found, strict=True)
+    ]
+    with contextlib.ExitStack() as opened:
+        spread = None
+        if len(asked) > 1 or pool_subsets:
+            engine = opened.enter_context(open_engine(where.name, where.address))
+            spread = spread_over(engine, where, jobs)
+        progress = opened.enter_context(FitProgress(logs=len(found)))
+        if spread is not None and len(asked) > 1:
+            each_log = spread_over(engine, where, jobs, done=progress.finish_log)
+            answers = each_log(diagnose_one, [(each,) for each in asked])
+        else:
+            answers = [diagnose_one(asked[0], progress=progress, spread=spread)]
             progress.finish_log()
+    documents = [{**answer, "name": name} for name, answer in zip(names, answers, strict=True)]
     _output(documents, as_json=as_json, html=html)
     failed = [each for each in documents if not (each["gate"]["passed"] or accept_unconverged)]
     if failed:
@@ -158,6 +184,19 @@ def diagnose(
             f"The fit failed its gate{named}: {' '.join(failed[0]['gate']['reasons'])}",
             "Use another --engine or --seed, or see the figures with --accept-unconverged.",
         )
+
+
+def _engines(named: Sequence[str], address: str | None) -> tuple[Sampler | None, Where]:
+    """The sampler of the fit and the place of the work, which share a flag."""
+    samplers = [name for name in named if name not in ("local", "ray")]
+    places = [name for name in named if name in ("local", "ray")]
+    if len(samplers) > 1 or len(places) > 1:
+        raise InputError(
+            f"--engine {' --engine '.join(named)} is more than one of a kind.",
+            "Name one of nuts, laplace, mml and full, and one of local and ray.",
+        )
+    place: Literal["local", "ray"] = "ray" if places == ["ray"] else "local"
+    return cast("Sampler | None", samplers[0] if samplers else None), where_of(place, address)
 
 
 def _output(documents: list[dict[str, Any]], *, as_json: bool, html: Path | None) -> None:

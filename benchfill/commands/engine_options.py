@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -13,7 +13,16 @@ if TYPE_CHECKING:
     from benchfill.engines.protocol import Engine
     from benchfill.memory.runs import RunFolder
 
-__all__ = ["HERE", "AddressOption", "EngineOption", "Where", "engine_of", "where_of"]
+__all__ = [
+    "HERE",
+    "AddressOption",
+    "EngineOption",
+    "JobsOption",
+    "Where",
+    "engine_of",
+    "spread_over",
+    "where_of",
+]
 
 EngineOption = Annotated[
     Literal["local", "ray"],
@@ -28,6 +37,11 @@ AddressOption = Annotated[
     ),
 ]
 
+JobsOption = Annotated[
+    int | None,
+    typer.Option("--jobs", min=1, help="Workers (default: one a processor; with Ray all of the cluster)."),
+]
+
 
 @dataclass(frozen=True, slots=True)
 class Where:
@@ -35,6 +49,12 @@ class Where:
 
     name: Literal["local", "ray"] = "local"
     address: str | None = None
+
+    def at_once(self, jobs: int | None, units: int) -> int:
+        """So many units at the same time: as asked, else one a processor of this machine; a cluster knows its own."""
+        import os
+
+        return min(units, jobs or (units if self.name == "ray" else os.cpu_count() or 1))
 
 
 HERE = Where()
@@ -70,3 +90,27 @@ def engine_of(where: Where, folder: RunFolder) -> Iterator[Engine | None]:
         return
     with open_engine(where.name, where.address) as engine:
         yield engine
+
+
+def spread_over(
+    engine: Engine, where: Where, jobs: int | None, *, done: Callable[[], None] | None = None
+) -> Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], list[Any]]:
+    """What runs a top-level function on each of many arguments, on workers; results in the order of the arguments.
+
+    Parameters
+    ----------
+    done
+        Told of each that has ended.
+    """
+    from benchfill.engines.opening import run_all
+    from benchfill.engines.protocol import Unit
+
+    def spread(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], /) -> list[Any]:
+        units = [
+            Unit(f"part {number} of {len(arguments)}", work, each)
+            for number, each in enumerate(arguments, start=1)
+        ]
+        at_once = where.at_once(jobs, len(units))
+        return run_all(engine, units, at_once=at_once, done=None if done is None else lambda _: done())
+
+    return spread

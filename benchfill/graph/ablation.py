@@ -29,7 +29,7 @@ from benchfill.prompts.render import PromptBook
 from benchfill.settings import SearchSettings
 from benchfill.worlds.server import make_world
 
-__all__ = ["METHODS", "Ablation", "MethodSummary", "SearchRecord", "summarise_methods"]
+__all__ = ["METHODS", "Ablation", "MethodSummary", "SearchRecord", "run_seed", "summarise_methods"]
 
 METHODS = ("benchfill", "fixed", "baseline", "oracle")
 # Rounds of uniform parents that are written at most to reach a number of candidates: some are refused or rejected.
@@ -227,6 +227,11 @@ class Ablation:
 def round_half(value: float) -> int:
     """Nearest whole number, halves up."""
     return math.floor(value + 0.5)
+
+
+def run_seed(ablation: Ablation, seed: int) -> list[SearchRecord]:
+    """One seed of an ablation, as a unit of work."""
+    return ablation.run_seed(seed)
 
 
 @dataclass(frozen=True, slots=True)
