@@ -13,6 +13,8 @@ import zlib
 from functools import cached_property
 from pathlib import Path
 
+from benchfill.errors import InputError
+
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
@@ -35,11 +37,14 @@ class Bodies:
 
     Parameters
     ----------
+    path
+        The ledger's file, for messages.
     connection
-        To the ledger, with its dictionaries.
+        To it, with its dictionaries.
     """
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self._path = path
         self._connection = connection
         self._dictionaries: dict[int, zstd.ZstdDict] = {}
 
@@ -59,12 +64,26 @@ class Bodies:
         return self._packer.compress(body, zstd.ZstdCompressor.FLUSH_FRAME)
 
     def unpack(self, packed: bytes) -> bytes:
-        """The body, byte for byte; nothing of nothing, which stands for a body that was thrown away."""
+        """The body, byte for byte; nothing of nothing, which stands for a body that was thrown away.
+
+        Raises
+        ------
+        InputError
+            It is damaged (kind ``corrupt``).
+        """
         if not packed:
             return b""
-        if packed.startswith(ZLIB):
-            return zlib.decompress(packed)
-        return zstd.decompress(packed, self._dictionary(zstd.get_frame_info(packed).dictionary_id))
+        try:
+            if packed.startswith(ZLIB):
+                return zlib.decompress(packed)
+            return zstd.decompress(packed, self._dictionary(zstd.get_frame_info(packed).dictionary_id))
+        except (zlib.error, zstd.ZstdError) as error:
+            raise InputError(
+                f"{self._path} is damaged: a body in it cannot be read.",
+                "`sqlite3 FILE .recover` may save the others.",
+                kind="corrupt",
+                path=str(self._path),
+            ) from error
 
     def _dictionary(self, number: int) -> zstd.ZstdDict:
         if number not in self._dictionaries:

@@ -114,7 +114,7 @@ class Ledger:
         except BaseException:
             self.database.close()
             raise
-        self.bodies = Bodies(self.database.connection)
+        self.bodies = Bodies(path, self.database.connection)
 
     def look_up(self, key: str) -> StoredReply | None:
         """The usable reply that was paid for under this key, None when there is none."""

@@ -18,17 +18,15 @@ COLUMNS = (
 
 
 def write_old_ledger(path: Path, version: int, calls: Iterable[StoredCall], *, at: float = 1.0) -> None:
-    """A file of schema 2 or 3, with these calls; those with a fault are failures."""
+    """A file of schema 1 (without times and charges), 2 or 3, with these calls; those with a fault are failures."""
     with open_database(path) as database:
         apply_migrations(database, LEDGER_MIGRATIONS[:version])
         with database.transaction() as connection:
             for number, call in enumerate(calls):
-                row = {name: getattr(call, name) for name in COLUMNS}
-                row |= {
-                    "charged_tokens": call.charged_tokens,
-                    "charged_cost": call.charged_cost,
-                    "at": at + number,
-                }
+                row: dict[str, object] = {name: getattr(call, name) for name in COLUMNS}
+                if version > 1:
+                    row |= {name: getattr(call, name) for name in ("charged_tokens", "charged_cost")}
+                    row["at"] = at + number
                 row |= {name: zlib.compress(getattr(call, name), 1) for name in ("request", "response")}
                 if call.fault:
                     row["fault"] = call.fault
