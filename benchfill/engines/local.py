@@ -41,6 +41,8 @@ class LocalEngine:
     ) -> dict[str, Outcome]:
         waiting, deaths = deque(units), Counter[str]()
         results: dict[str, Outcome] = {}
+        # What a worker that died had asked is answered to the end: it may have cost something.
+        answers: set[asyncio.Task[None]] = set()
 
         async def keep_working() -> None:
             worker: _Worker | None = None
@@ -48,7 +50,7 @@ class LocalEngine:
                 while waiting:
                     unit = waiting.popleft()
                     if worker is None:
-                        worker = _Worker(desk)
+                        worker = _Worker(desk, answers)
                         self._workers.add(worker)
                     try:
                         outcome = await worker.run(unit)
@@ -67,9 +69,13 @@ class LocalEngine:
                 if worker is not None:
                     self._end(worker)
 
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(at_once, len(units))):
-                group.create_task(keep_working())
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(at_once, len(units))):
+                    group.create_task(keep_working())
+        finally:
+            for task in answers:
+                task.cancel()
         return {unit.name: results[unit.name] for unit in units}
 
     def close(self) -> None:
@@ -88,7 +94,7 @@ class _Died(Exception):
 class _Worker:
     """One process, as the one who started it sees it."""
 
-    def __init__(self, desk: Desk | None) -> None:
+    def __init__(self, desk: Desk | None, answers: set[asyncio.Task[None]]) -> None:
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         # Not a daemon: those may have no children, and a worker bounds its calculations in some.
@@ -100,7 +106,7 @@ class _Worker:
         self._desk = desk
         self._loop = asyncio.get_running_loop()
         self._result: asyncio.Future[Outcome] | None = None
-        self._answers: set[asyncio.Task[None]] = set()
+        self._answers = answers
         self._outbox: queue.SimpleQueue[tuple[Any, ...] | None] = queue.SimpleQueue()
         for work in (self._read, self._write):
             threading.Thread(target=work, name="worker pipe", daemon=True).start()
@@ -113,8 +119,6 @@ class _Worker:
         return await self._result
 
     def end(self) -> None:
-        for task in self._answers:
-            task.cancel()
         self._outbox.put(None)
         self._process.kill()
         self._process.join()

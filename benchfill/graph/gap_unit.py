@@ -6,6 +6,7 @@ run, where ledger, limits, budget and keys are. A search whose worker dies is ru
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import tempfile
 from collections.abc import Mapping
@@ -156,14 +157,23 @@ async def search_apart(search: Search, gap: int) -> GapRows:
 
 
 class CallDesk:
-    """Answers the calls of workers in the process of the run, and passes their events on."""
+    """Answers the calls of workers in the process of the run, and passes their events on.
+
+    A call of a worker that died is not given up: the same call of the search that is run again waits for its reply.
+    """
 
     def __init__(self, models: Models, emit: Emit) -> None:
         self._clients = {(client.role, client.endpoint.name): client for client in models.everyone()}
         self._emit = emit
+        self._out: dict[tuple[str, str, str, bytes, str], asyncio.Task[AnsweredCall]] = {}
 
     async def answer(self, question: AskedCall) -> AnsweredCall:
-        return await self._clients[question.role, question.name].pass_on(question)
+        key = (question.role, question.name, question.path, question.body, question.tag)
+        if key not in self._out:
+            client = self._clients[question.role, question.name]
+            self._out[key] = asyncio.create_task(client.pass_on(question))
+            self._out[key].add_done_callback(lambda _: self._out.pop(key, None))
+        return await asyncio.shield(self._out[key])
 
     def hear(self, news: tuple[str, dict[str, Any]]) -> None:
         self._emit(news[0], **news[1])

@@ -1,0 +1,200 @@
+"""The same work on processes of this machine and on a Ray cluster of three nodes on it.
+
+    python -m benchmarks.engines same  --shared ../shared   # byte for byte the same?
+    python -m benchmarks.engines kill                       # two nodes die while gaps are searched on them
+    python -m benchmarks.engines cost                       # what starting, and one unit, take
+    python -m benchmarks.engines speed                      # ablation with two workers against one
+
+Needs the extra ``ray``. Everything but the replayed answers is simulated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchfill.engines.opening import open_engine, run_all
+from benchfill.engines.protocol import Failed, Unit
+from benchmarks.kill_resume import benchfill, environment, export, requests_of
+from benchmarks.replay import ITEMS, LOG, write_inputs
+
+NODES = 2  # beside the head, which does no work
+
+
+@contextlib.contextmanager
+def cluster() -> Iterator[Any]:
+    """A head and two nodes with a processor each."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    from ray.cluster_utils import Cluster
+
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    try:
+        for _ in range(NODES):
+            made.add_node(num_cpus=1)
+        made.wait_for_nodes()
+        yield made
+    finally:
+        made.shutdown()
+
+
+def run(home: Path, *arguments: str) -> tuple[bytes, dict[str, Any], float]:
+    """Export and summary of a run, and its seconds."""
+    began = time.monotonic()
+    done = subprocess.run(
+        benchfill("run", "--name", "r", "--json", *arguments),
+        env=environment(home),
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode not in (0, 4):
+        raise SystemExit(done.stderr[-2000:])
+    summary = json.loads(done.stdout.splitlines()[-1])
+    for name in ("calls", "from_ledger", "elapsed"):
+        summary["totals"].pop(name)
+    return export(home, "r"), summary, time.monotonic() - began
+
+
+def same(options: argparse.Namespace) -> None:
+    kinds: dict[str, list[str]] = {
+        "default run": ["--gaps", "3"],
+        "default run, 3 at once": ["--gaps", "3", "--at-once", "3"],
+    }
+    with tempfile.TemporaryDirectory() as name, cluster() as nodes:
+        folder = Path(name)
+        if options.shared is not None:
+            write_inputs(options.shared / LOG, options.shared / ITEMS, folder, seed=1)
+            replay = ["--world", "replay", "--items", "items.jsonl", "--responses", "responses.csv"]
+            replay += [
+                "--bank-items",
+                "bank_items.jsonl",
+                "--bank-responses",
+                "bank_responses.csv",
+                "--gaps",
+                "2",
+            ]
+            kinds["replay run"] = [
+                str(folder / each) if each.endswith(("jsonl", "csv")) else each for each in replay
+            ]
+        ray = ["--engine", "ray", "--address", nodes.address]
+        for kind, arguments in kinds.items():
+            here = run(folder / f"{kind} local", *arguments)
+            there = run(folder / f"{kind} ray", *arguments, *ray)
+            print(
+                f"{kind}: export {'the same' if here[0] == there[0] else 'DIFFERS'} ({len(here[0]):,} bytes), "
+                f"summary {'the same' if here[1] == there[1] else 'DIFFERS'}, "
+                f"{here[2]:.0f} s and {there[2]:.0f} s",
+                flush=True,
+            )
+        outputs = [
+            subprocess.run(
+                benchfill("ablate", "--quick", "--json", *where),
+                capture_output=True,
+                check=True,
+                env=environment(folder),
+            ).stdout
+            for where in ([], ray)
+        ]
+        print(
+            f"ablate --quick: {'the same' if outputs[0] == outputs[1] else 'DIFFERS'} ({len(outputs[0]):,} bytes)"
+        )
+
+
+def kill(options: argparse.Namespace) -> None:
+    arguments = ["--gaps", "3", "--at-once", "3"]
+    with tempfile.TemporaryDirectory() as name, cluster() as nodes:
+        folder = Path(name)
+        whole = run(folder / "whole", *arguments)
+        expected = requests_of(folder / "whole", "r")[0]
+        moments = [expected * 2 // 5, expected * 7 // 10]
+
+        def remove() -> None:
+            for number, moment in enumerate(moments):
+                while requests_of(folder / "killed", "r")[0] < moment:
+                    time.sleep(0.05)
+                seen = requests_of(folder / "killed", "r")[0]
+                # Both nodes search a gap once the first is filled; the one added last replaces the one killed before.
+                victim = sorted(nodes.worker_nodes, key=lambda node: node.node_id)[number % NODES]
+                nodes.remove_node(victim, allow_graceful=False)
+                print(f"node killed after {seen:,} of {expected:,} requests", flush=True)
+                nodes.add_node(num_cpus=1)
+
+        killer = threading.Thread(target=remove, daemon=True)
+        killer.start()
+        broken = run(folder / "killed", *arguments, "--engine", "ray", "--address", nodes.address)
+        requests, repeated = requests_of(folder / "killed", "r")
+        print(
+            f"export {'the same' if whole[0] == broken[0] else 'DIFFERS'}, "
+            f"summary {'the same' if whole[1] == broken[1] else 'DIFFERS'}; "
+            f"the world's own count: {requests:,} requests, {repeated} repeated (undisturbed {expected:,})"
+        )
+        with open_engine("ray", nodes.address) as engine:
+            units = [
+                Unit("poisoned", _poison, ()),
+                *(Unit(f"unit {each}", _nothing, (each,)) for each in range(4)),
+            ]
+            for unit, outcome in asyncio.run(engine.run(units, at_once=2)).items():
+                print(f"  {unit}: {outcome.error if isinstance(outcome, Failed) else outcome}")
+
+
+def cost(options: argparse.Namespace) -> None:
+    for name in ("local", "ray"):
+        began = time.monotonic()
+        with open_engine(name) as engine:  # type: ignore[arg-type]
+            opened = time.monotonic()
+            run_all(engine, [Unit("first", _nothing, (0,))], at_once=1)
+            first = time.monotonic()
+            run_all(engine, [Unit(f"u{each}", _nothing, (each,)) for each in range(options.units)], at_once=2)
+            last = time.monotonic()
+        print(
+            f"{name}: start {opened - began:.2f} s, first unit {first - opened:.2f} s, "
+            f"{options.units} further by two workers {1000 * (last - first) / options.units:.1f} ms each"
+        )
+
+
+def speed(options: argparse.Namespace) -> None:
+    for name in ("local", "ray"):
+        times = {}
+        for jobs in (1, 2):
+            began = time.monotonic()
+            command = benchfill("ablate", "--quick", "--json", "--engine", name, "--jobs", str(jobs))
+            subprocess.run(command, capture_output=True, check=True)
+            times[jobs] = time.monotonic() - began
+        print(
+            f"{name}: ablate --quick {times[1]:.1f} s with one worker, {times[2]:.1f} s with two: "
+            f"{times[1] / times[2]:.2f} times as fast (whole processes)",
+            flush=True,
+        )
+
+
+def _nothing(value: int) -> int:
+    return value
+
+
+def _poison() -> None:
+    os.kill(os.getpid(), 9)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=["same", "kill", "cost", "speed"])
+    parser.add_argument("--shared", type=Path, help="folder of logs, for the replayed run")
+    parser.add_argument("--units", type=int, default=100)
+    options = parser.parse_args()
+    {"same": same, "kill": kill, "cost": cost, "speed": speed}[options.what](options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
