@@ -27,7 +27,7 @@ from typing import Any
 from benchfill.engines.opening import open_engine, run_all
 from benchfill.engines.protocol import Failed, Unit
 from benchmarks.kill_resume import benchfill, environment, export, requests_of
-from benchmarks.replay import ITEMS, LOG, write_inputs
+from benchmarks.replay import write_split
 
 NODES = 2  # beside the head, which does no work
 
@@ -66,26 +66,15 @@ def run(home: Path, *arguments: str) -> tuple[bytes, dict[str, Any], float]:
 
 
 def same(options: argparse.Namespace) -> None:
-    kinds: dict[str, list[str]] = {
-        "default run": ["--gaps", "3"],
-        "default run, 3 at once": ["--gaps", "3", "--at-once", "3"],
-    }
+    kinds = {"default run": ["--gaps", "3"], "default run, 3 at once": ["--gaps", "3", "--at-once", "3"]}
     with tempfile.TemporaryDirectory() as name, cluster() as nodes:
         folder = Path(name)
         if options.shared is not None:
-            write_inputs(options.shared / LOG, options.shared / ITEMS, folder, seed=1)
-            replay = ["--world", "replay", "--items", "items.jsonl", "--responses", "responses.csv"]
-            replay += [
-                "--bank-items",
-                "bank_items.jsonl",
-                "--bank-responses",
-                "bank_responses.csv",
-                "--gaps",
-                "2",
-            ]
-            kinds["replay run"] = [
-                str(folder / each) if each.endswith(("jsonl", "csv")) else each for each in replay
-            ]
+            write_split(options.shared / "data", folder, 1)
+            files = [("items", "items.jsonl"), ("responses", "responses.csv")]
+            files += [(f"bank-{flag}", f"bank_{file}") for flag, file in files]
+            named = [part for flag, file in files for part in (f"--{flag}", str(folder / file))]
+            kinds["replay run"] = ["--world", "replay", *named, "--gaps", "2"]
         ray = ["--engine", "ray", "--address", nodes.address]
         for kind, arguments in kinds.items():
             here = run(folder / f"{kind} local", *arguments)
@@ -96,18 +85,12 @@ def same(options: argparse.Namespace) -> None:
                 f"{here[2]:.0f} s and {there[2]:.0f} s",
                 flush=True,
             )
+        ablate = benchfill("ablate", "--quick", "--json")
         outputs = [
-            subprocess.run(
-                benchfill("ablate", "--quick", "--json", *where),
-                capture_output=True,
-                check=True,
-                env=environment(folder),
-            ).stdout
-            for where in ([], ray)
+            subprocess.run([*ablate, *where], capture_output=True, check=True).stdout for where in ([], ray)
         ]
-        print(
-            f"ablate --quick: {'the same' if outputs[0] == outputs[1] else 'DIFFERS'} ({len(outputs[0]):,} bytes)"
-        )
+        alike = "the same" if outputs[0] == outputs[1] else "DIFFERS"
+        print(f"ablate --quick: {alike} ({len(outputs[0]):,} bytes)")
 
 
 def kill(options: argparse.Namespace) -> None:
