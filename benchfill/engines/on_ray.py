@@ -12,6 +12,7 @@ import itertools
 import logging
 import os
 import signal
+import socket
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -49,6 +50,8 @@ class RayEngine:
         import ray
 
         self._ray = ray
+        if address is not None:
+            _reach(address)
         handler = signal.getsignal(signal.SIGTERM)
         try:
             ray.init(
@@ -57,12 +60,8 @@ class RayEngine:
                 logging_level=logging.ERROR,
                 include_dashboard=None if address else False,
             )
-        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-            raise InputError(
-                f"No Ray cluster at {address or 'this machine'}: {_first_line(error)}",
-                "Start one with `ray start --head`, or leave --address out.",
-                kind="no_cluster",
-            ) from None
+        except (ConnectionError, RuntimeError, ValueError, OSError, ray.exceptions.RayError) as error:
+            raise _no_cluster(address, error) from None
         with contextlib.suppress(ValueError):
             # Ray takes SIGTERM for itself; leaving in order is ours to do. Only the main thread may say so.
             signal.signal(signal.SIGTERM, handler)
@@ -272,6 +271,26 @@ class _BoxLine:
                 if not future.done():
                     future.set_exception(error)
             raise
+
+
+def _reach(address: str) -> None:
+    """Whether anybody listens there: Ray itself asks for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        # "auto" and the like.
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=5.0).close()
+    except OSError as error:
+        raise _no_cluster(address, error) from None
+
+
+def _no_cluster(address: str | None, error: BaseException) -> InputError:
+    return InputError(
+        f"No Ray cluster at {address or 'this machine'}: {_first_line(error)}",
+        "Start one with `ray start --head`, or leave --address out.",
+        kind="no_cluster",
+    )
 
 
 def _first_line(error: BaseException) -> str:

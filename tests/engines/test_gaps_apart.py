@@ -1,0 +1,120 @@
+"""Gaps searched at the same time: the same on processes, one after the other, and on a cluster that loses a node."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from benchfill.memory.gap_rows import forget_search, rows_of_gap, snapshot, take_over
+from benchfill.memory.pool import Pool
+from benchfill.tools.endpoint import Endpoint
+from tests.engines.conftest import RUN
+
+
+def benchfill(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("BENCHFILL_", "COVERAGE"))
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "benchfill", *arguments],
+        env={**kept, "BENCHFILL_HOME": str(home)},
+        capture_output=True, text=True, timeout=280, check=False,
+    )  # fmt: skip
+
+
+def export(home: Path) -> bytes:
+    assert benchfill(home, "export", RUN, "--out", str(home / "out.jsonl")).returncode == 0
+    return (home / "out.jsonl").read_bytes()
+
+
+def requests(home: Path) -> Counter[str]:
+    log = home / "runs" / RUN / "requests.log"
+    return Counter(log.read_text().split() if log.exists() else [])
+
+
+def lose_a_node(cluster: Any, home: Path, after: int) -> None:
+    while requests(home).total() < after:
+        time.sleep(0.02)
+    cluster.remove_node(sorted(cluster.worker_nodes, key=lambda node: node.node_id)[0], allow_graceful=False)
+    cluster.add_node(num_cpus=1)
+
+
+def test_the_same_here_in_turn_and_on_a_cluster_that_loses_a_node(
+    home: Path, before_the_search: Path, tmp_path: Path, cluster: Any
+):
+    here = benchfill(home, "resume", RUN)
+    assert here.returncode == 0, here.stderr[-2000:]
+    pool = Pool(home / "runs" / RUN / "memory.sqlite", create=False)
+    # With nothing known of the rewriter the first gap goes alone.
+    assert [gap.wave for gap in pool.gaps()] == [1, 2, 2]
+    pool.close()
+    # From the ledger alone, one gap after the other in this process.
+    again = benchfill(home, "verify", RUN)
+    assert again.returncode == 0, again.stderr + again.stdout
+
+    other = tmp_path / "other"
+    other.mkdir()
+    benchfill(other, "runs")
+    subprocess.run(["cp", "-r", f"{before_the_search}/.", str(other)], check=True)
+    undisturbed = requests(home)
+    assert set(undisturbed.values()) == {1}
+    loser = threading.Thread(
+        target=lose_a_node, args=(cluster, other, undisturbed.total() * 7 // 10), daemon=True
+    )
+    loser.start()
+    there = benchfill(other, "resume", RUN, "--engine", "ray", "--address", cluster.address)
+    loser.join(10)
+    assert there.returncode == 0, there.stderr[-2000:]
+    assert export(other) == export(home)
+    # What the lost worker had asked came back to the process of the run, and was there when it was asked again.
+    assert requests(other) == undisturbed
+
+
+def test_no_key_leaves_the_process_of_the_run():
+    from benchfill.graph.gap_unit import job_of
+    from benchfill.settings import Settings
+
+    asked = Endpoint("w", "http://127.0.0.1:1/v1", "m", api_key="sk-very-secret")
+    search: Any = SimpleNamespace(prompts=None, failed={})
+    roles: Any = SimpleNamespace(rewriter=asked, judge=asked, pool={"a": asked}, grader=asked, limits={})
+    models: Any = SimpleNamespace(structured=list)
+    job = job_of(search, models, roles, Settings(), 1, b"")
+    assert b"sk-very-secret" not in pickle.dumps(job)
+    assert b"sk-very-secret" in pickle.dumps(dataclasses.replace(job, judge=roles.judge))
+
+
+def test_rows_of_a_gap_leave_one_memory_and_stand_in_another(home: Path, tmp_path: Path):
+    from tests.merge.made_run import make_run, write_benchmark
+
+    folder = make_run(tmp_path / "made", "made", *write_benchmark(tmp_path / "files"))
+    pool = Pool(folder.memory, create=False)
+    rows = {gap.gap: rows_of_gap(pool, gap.gap) for gap in pool.gaps()}
+    whole = (pool.candidates(), pool.estimates(), pool.gaps(), pool.items())
+    assert [row["id"] for row in rows[1]["items"]] == ["bf-aaa"]
+
+    other = tmp_path / "other.sqlite"
+    other.write_bytes(snapshot(pool, [2], tmp_path))
+    without = Pool(other, create=False)
+    assert {candidate.gap for candidate in without.candidates()} == {1}
+    assert without.item("bf-bbb") is None
+    assert without.item("bf-aaa") == pool.item("bf-aaa")
+    assert [gap.status for gap in without.gaps()] == [pool.gap(1).status, "open"]
+    take_over(without, rows[2])
+    take_over(without, rows[2])
+    assert (without.candidates(), without.estimates(), without.gaps(), without.items()) == whole
+    without.close()
+
+    forget_search(pool, 1)
+    assert {candidate.gap for candidate in pool.candidates()} == {2}
+    take_over(pool, rows[1])
+    assert (pool.candidates(), pool.estimates(), pool.gaps(), pool.items()) == whole
+    pool.close()
