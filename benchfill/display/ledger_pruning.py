@@ -26,11 +26,11 @@ def print_pruning_plan(plan: PruningPlan, size: int) -> None:
     if plan.empty:
         console.print("Nothing goes: every call is needed as it is.")
     if plan.gone:
-        print_table(
-            console, _table("Calls that go: their runs are gone, and no other was served them", plan.gone)
-        )
+        console.print("Of runs that are gone, with request and reply: no other run was served them.")
+        print_table(console, _table(plan.gone))
     if plan.requests:
-        print_table(console, _table("Requests that go: their replies stay", plan.requests))
+        console.print("Requests alone, of what no unfinished run needs; the replies stay.")
+        print_table(console, _table(plan.requests))
     kept = [
         (plan.kept_for_others, "other runs were served them"),
         (plan.kept_unknown, "it was not noted yet who was served them"),
@@ -62,8 +62,8 @@ def pruning_document(plan: PruningPlan, before: int, after: int, *, pruned: bool
     }
 
 
-def _table(title: str, runs: Sequence[PrunedRun]) -> Table:
-    table = plain_table(title, "run")
+def _table(runs: Sequence[PrunedRun]) -> Table:
+    table = plain_table("What goes", "run")
     for header in ("calls", "failed", "MB", "cost"):
         table.add_column(header, justify="right", overflow="fold")
     for run in runs:
