@@ -109,6 +109,24 @@ def test_a_run_is_the_same_from_its_ledger_and_nothing_is_sent(
         assert ledger.spend() == spent
 
 
+def test_a_pruned_ledger_verifies_a_finished_run_and_resumes_an_unfinished_one(
+    benchfill: Callable[..., Said], copy: Path
+) -> None:
+    memory, before = copy / "runs" / RUN / "memory.sqlite", sent(copy)
+    sql(memory, "UPDATE runs SET status = 'interrupted'")
+    assert benchfill("ledger", "prune", "--dry-run").out.startswith("Nothing goes")
+    sql(memory, "UPDATE runs SET status = 'finished'")
+    with Ledger(copy / "ledger.sqlite") as ledger:
+        ledger.commit(call("of a run that is gone", run="gone"))
+    document = json.loads(benchfill("ledger", "prune", "--yes", "--json").out)
+    assert [run["run"] for run in document["gone"]] == ["gone"]
+    assert [run["run"] for run in document["requests"]] == [RUN]
+    assert document["bytes_after"] < 0.9 * document["bytes_before"]
+    said = benchfill("verify", RUN)
+    assert (said.code, said.out) == (0, f"{RUN}: the same from its ledger, with no call.\n")
+    assert sent(copy) == before
+
+
 def test_a_changed_number_is_named(copy: Path, searched: Path) -> None:
     memory = copy / "runs" / RUN / "memory.sqlite"
     (item,) = exported(copy)
