@@ -18,7 +18,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,10 +58,15 @@ def run(home: Path, *arguments: str) -> tuple[bytes, dict[str, Any], float]:
     )
     if done.returncode not in (0, 4):
         raise SystemExit(done.stderr[-2000:])
-    summary = json.loads(done.stdout.splitlines()[-1])
+    return export(home, "r"), summary_of(done.stdout), time.monotonic() - began
+
+
+def summary_of(events: str) -> dict[str, Any]:
+    """The last event, without what time and the ledger do to it."""
+    summary: dict[str, Any] = json.loads(events.splitlines()[-1])
     for name in ("calls", "from_ledger", "elapsed"):
         summary["totals"].pop(name)
-    return export(home, "r"), summary, time.monotonic() - began
+    return summary
 
 
 def same(options: argparse.Namespace) -> None:
@@ -101,20 +105,25 @@ def kill(options: argparse.Namespace) -> None:
         expected = requests_of(folder / "whole", "r")[0]
         moments = [expected * 2 // 5, expected * 7 // 10]
 
-        def remove() -> None:
-            for number, moment in enumerate(moments):
-                while requests_of(folder / "killed", "r")[0] < moment:
-                    time.sleep(0.05)
-                seen = requests_of(folder / "killed", "r")[0]
-                # Both nodes search a gap once the first is filled; the one added last replaces the one killed before.
-                victim = sorted(nodes.worker_nodes, key=lambda node: node.node_id)[number % NODES]
-                nodes.remove_node(victim, allow_graceful=False)
-                print(f"node killed after {seen:,} of {expected:,} requests", flush=True)
-                nodes.add_node(num_cpus=1)
-
-        killer = threading.Thread(target=remove, daemon=True)
-        killer.start()
-        broken = run(folder / "killed", *arguments, "--engine", "ray", "--address", nodes.address)
+        command = benchfill(
+            "run", "--name", "r", "--json", *arguments, "--engine", "ray", "--address", nodes.address
+        )
+        process = subprocess.Popen(
+            command,
+            env=environment(folder / "killed"),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        for number, moment in enumerate(moments):
+            while requests_of(folder / "killed", "r")[0] < moment:
+                time.sleep(0.05)
+            seen = requests_of(folder / "killed", "r")[0]
+            nodes.remove_node(sorted(nodes.worker_nodes, key=id)[number % NODES], allow_graceful=False)
+            print(f"node killed after {seen:,} of {expected:,} requests", flush=True)
+            nodes.add_node(num_cpus=1)
+        summary = summary_of(process.communicate()[0])
+        broken = (export(folder / "killed", "r"), summary)
         requests, repeated = requests_of(folder / "killed", "r")
         print(
             f"export {'the same' if whole[0] == broken[0] else 'DIFFERS'}, "
