@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from benchfill.memory.ledger import Ledger
 from benchfill.memory.ledger_uses import NotingLedger
 from benchfill.memory.pool import Pool
 from benchfill.memory.records import AttemptRow, Candidate, Estimate, GapRow, RunRow, ScaleRow
-from benchfill.memory.runs import find_run, make_run_folder
+from benchfill.memory.runs import list_runs, make_run_folder
 from benchfill.settings import Settings
 from benchfill.worlds.draws import Draws
 from benchfill.worlds.simulated.language import FAMILY_NAMES, write_question
@@ -51,9 +52,10 @@ def prose() -> str:
 
 def call_of(number: int, text: str, seed: int) -> StoredCall:
     """The call of that number: one in twenty of the judge, one in fifty a failure, one in ten without a price."""
-    rng = np.random.default_rng([seed, number])
+    rng = random.Random(f"{seed} {number}")
     start, asked, answered = (
-        int(each) for each in rng.integers((0, 400, 600), (len(text) - 9000, 1500, 3300))
+        low + int(rng.random() * (high - low))
+        for low, high in ((0, len(text) - 9000), (400, 1500), (600, 3300))
     )
     role = "judge" if number % 20 == 7 else "pool"
     model = "judge" if role == "judge" else MODELS[number % len(MODELS)]
@@ -61,15 +63,15 @@ def call_of(number: int, text: str, seed: int) -> StoredCall:
         {"content": SYSTEM, "role": "system"},
         {"content": text[start : start + asked], "role": "user"},
     ]
-    request = {"stream": False, "model": model, "seed": int(rng.integers(2**52)), "messages": messages}
-    body = text[start + 4500 : start + 4500 + answered] + f" \\boxed{{{int(rng.integers(1000))}}}"
+    request = {"stream": False, "model": model, "seed": rng.getrandbits(52), "messages": messages}
+    body = text[start + 4500 : start + 4500 + answered] + f" \\boxed{{{rng.getrandbits(10)}}}"
     usage = {
         "prompt_tokens": asked // 4,
         "completion_tokens": answered // 4,
         "total_tokens": (asked + answered) // 4,
     }
     reply = {
-        "id": f"chatcmpl-{rng.bytes(12).hex()}",
+        "id": f"chatcmpl-{rng.randbytes(12).hex()}",
         "object": "chat.completion",
         "created": 1_700_000_000 + number,
         "model": model,
@@ -98,7 +100,7 @@ def call_of(number: int, text: str, seed: int) -> StoredCall:
         input_tokens=None if fault else usage["prompt_tokens"],
         output_tokens=None if fault else usage["completion_tokens"],
         price=None if fault or number % 10 == 0 else 1e-6 * (asked + 4 * answered),
-        seconds=float(rng.gamma(2.0, 1.0)),
+        seconds=4.0 * rng.random(),
         tries=1,
         fault=fault,
         charged_tokens=(asked + answered) // 4,
@@ -106,10 +108,14 @@ def call_of(number: int, text: str, seed: int) -> StoredCall:
 
 
 def make_ledger(path: Path, calls: int, seed: int, on_batch: Callable[[int], None]) -> None:
-    """Write so many calls; every hundredth is served to a second run as well."""
+    """Write so many calls; every hundredth is served to a second run as well.
+
+    Stopped, it goes on where it was.
+    """
     text = prose()
     with Ledger(path) as ledger:
-        for first in range(0, calls, BATCH):
+        known = sum(row.calls + row.failed for row in ledger.spend())
+        for first in range(known, calls, BATCH):
             with ledger.database.transaction():
                 for number in range(first, min(first + BATCH, calls)):
                     call = call_of(number, text, seed)
@@ -124,9 +130,10 @@ def make_ledger(path: Path, calls: int, seed: int, on_batch: Callable[[int], Non
 
 def make_runs(home: Path, items: int, seed: int) -> None:
     """The first run with so many items, in the middle of its search; some finished ones with a few."""
-    _make_run(home, RUNS[0], items, seed, "interrupted")
-    for name in FINISHED:
-        _make_run(home, name, 40, seed, "finished")
+    there = {folder.name for folder in list_runs(home)}
+    for name in sorted({RUNS[0], *FINISHED} - there):
+        large = name == RUNS[0]
+        _make_run(home, name, items if large else 40, seed, "interrupted" if large else "finished")
 
 
 def _make_run(home: Path, name: str, items: int, seed: int, status: str) -> None:
@@ -160,7 +167,6 @@ def _make_run(home: Path, name: str, items: int, seed: int, status: str) -> None
         pool.save_gaps([GapRow(1, *HOLES[0], sum(HOLES[0]) / 2, 0.015, 900, "skipped"), gaps[1]])
         _save_candidates(pool, ids, rng, seed, CANDIDATES if items > CANDIDATES else 4)
         pool.close()
-    find_run(home, name)
 
 
 def _places(count: int, rng: np.random.Generator) -> np.ndarray:
