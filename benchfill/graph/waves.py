@@ -33,7 +33,7 @@ from benchfill.memory.runs import RunFolder
 from benchfill.settings import Settings
 from benchfill.tools.screening import alike
 
-__all__ = ["Workers", "drive", "search_here"]
+__all__ = ["Workers", "bring_together", "drive", "search_here"]
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ async def _search_in_turn(search: Search, wave: Sequence[int]) -> None:
                 found[gap] = await search_apart(apart, gap)
             finally:
                 pool.close()
-    _take_over(search, wave, found)
+    bring_together(search, wave, found)
 
 
 async def _search_elsewhere(search: Search, wave: Sequence[int], workers: Workers) -> None:
@@ -178,7 +178,7 @@ async def _search_elsewhere(search: Search, wave: Sequence[int], workers: Worker
             error = outcome.error
             break
         found[gap] = outcome
-    _take_over(search, [gap for gap in wave if gap in found], found)
+    bring_together(search, [gap for gap in wave if gap in found], found)
     if error is not None:
         raise error
 
@@ -189,7 +189,7 @@ def _wave_of(pool: Pool, wave: Sequence[int]) -> list[int]:
     return [gap.gap for gap in pool.gaps() if gap.wave in numbers]
 
 
-def _take_over(search: Search, wave: Sequence[int], found: Mapping[int, GapRows]) -> None:
+def bring_together(search: Search, wave: Sequence[int], found: Mapping[int, GapRows]) -> None:
     """What was found comes into the run's memory, in the order of the gaps.
 
     Searches that do not see each other may write the same item. The later gap is then searched again, in a wave of

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from benchfill.call import StoredReply
-from benchfill.errors import BenchfillError, CallFailed, EndpointDown, RetryableCall
+from benchfill.errors import BenchfillError, RetryableCall
 from benchfill.tools.breaker import Breaker
 from benchfill.tools.endpoint import Endpoint
 from benchfill.tools.exchange import EXCHANGE_HEADER, AnsweredCall, AskedCall, CallLedger, Exchange
 from benchfill.tools.meter import Meter
 from benchfill.tools.reply_body import PartRefused, ReplyBody, ToolCall, read_reply
+from benchfill.tools.retrying import given_up, wait_before
 from benchfill.tools.tool_modes import Mode, response_format, written_out
 from benchfill.tools.tracing import apply_tracing
 
@@ -31,8 +32,6 @@ __all__ = ["Endpoint", "Message", "ModelClient", "Reply", "ToolCall", "derive_se
 # OpenAI chat message: role, content, tool_calls, tool_call_id.
 Message = dict[str, Any]
 
-FIRST_WAIT = 0.5
-LONGEST_WAIT = 30.0
 # A generation that takes longer than the limit will do so again, and every try of it may be billed.
 TIMEOUT_TRIES = 3
 CHARACTERS_A_TOKEN = 6
@@ -206,12 +205,12 @@ class ModelClient:
                     wait = 0.0
                     tries += 1
                 except RetryableCall as error:
-                    wait = _wait(tries, error.after, seed, tag)
+                    wait = wait_before(tries, error.after, seed, tag)
                     # A call that was held back has not been tried.
                     rests = error.reason == "circuit_open"
                     most = min(self.endpoint.tries, TIMEOUT_TRIES if error.reason == "timeout" else math.inf)
                     if (tries >= most and not rests) or waited + wait > self.endpoint.max_wait:
-                        raise _given_up(error, tries) from None
+                        raise given_up(error, tries) from None
                     self._meter.waiting(self.endpoint.name, wait, error.reason)
                     tries += not rests
                 await asyncio.sleep(wait)
@@ -317,22 +316,6 @@ def _context_cut(messages: Sequence[Message], body: ReplyBody) -> bool:
     # English takes about four characters a token, other scripts fewer: six are beyond doubt.
     sent = sum(len(str(message.get("content") or "")) for message in messages)
     return usual and sent > CHARACTERS_A_TOKEN * (body.input_tokens or 0)
-
-
-def _wait(tries: int, after: float | None, seed: int, tag: str) -> float:
-    """Seconds before the next try: what the server asked for, at least an exponential backoff with jitter."""
-    # Drawn from the call itself, so that the same run waits the same.
-    digest = hashlib.sha256(f"{seed}:{tag}:{tries}".encode("utf-8", "surrogatepass")).digest()
-    jitter = int.from_bytes(digest[:4], "big") / 2**32
-    backoff = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** (tries - 1)) * (0.5 + 0.5 * jitter)
-    return backoff if after is None else max(after, backoff)
-
-
-def _given_up(error: RetryableCall, tries: int) -> CallFailed:
-    message = f"{error.message} (given up after {tries} {'try' if tries == 1 else 'tries'})"
-    # A server that refuses every connection is down for the other calls too.
-    kind = EndpointDown if error.reason == "unreachable" else CallFailed
-    return kind(message, error.reason)
 
 
 def derive_seed(run_seed: int, role: str, item: str, model: str, attempt: int) -> int:

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from benchfill.memory.ledger import Ledger
-from benchfill.tools import client
+from benchfill.tools import retrying
 
 
 @pytest.fixture
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "FIRST_WAIT", 0.002)
+    monkeypatch.setattr(retrying, "FIRST_WAIT", 0.002)
 
 
 @pytest.fixture
