@@ -12,10 +12,12 @@ TOGETHER = (
     "tests/calibration/test_rank_stability.py",
     "tests/commands/test_verify.py",
     "tests/end_to_end",
+    "tests/engines",
     "tests/graph/test_ablation.py",
     "tests/graph/test_gap_check.py",
     "tests/graph/test_simulated_claims.py",
     "tests/merge",
+    "tests/report/test_page.py",
 )
 
 

@@ -31,10 +31,14 @@ def cluster() -> Iterator[Any]:
     os.environ.update(RAY_USAGE_STATS_ENABLED="0", RAY_worker_niceness="0")
     from ray.cluster_utils import Cluster
 
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
-    try:
+    with pytest.MonkeyPatch.context() as patched:
+        # The tracer of a test run's coverage does not follow into the cluster's processes.
+        for name in [each for each in os.environ if each.startswith("COVERAGE")]:
+            patched.delenv(name)
+        made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
         for _ in range(2):
             made.add_node(num_cpus=1)
+    try:
         made.wait_for_nodes()
         yield made
     finally:
