@@ -5,8 +5,9 @@
 
 The first prints, for 16 and 64 calls in flight, what the product reaches (client, ledger, meter) and what a bare
 ``openai.AsyncOpenAI`` does, in turns within one process and against one embedded endpoint, as shares of concurrency /
-latency. The second prints the memory of the process while it makes that many calls. The endpoint is simulated, and on
-the same cores.
+latency. ``desk`` is what of a call stays in the process of the run where gaps are searched by workers: the request is
+sent as a worker wrote it, through ledger, limits and budget. The second prints the memory of the process while it makes
+that many calls. The endpoint is simulated, and on the same cores.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
+import json
 import statistics
 import tempfile
 import time
@@ -23,11 +25,12 @@ from pathlib import Path
 from benchfill.graph.world_process import start_world
 from benchfill.memory.ledger import Ledger
 from benchfill.tools.client import Endpoint, ModelClient
+from benchfill.tools.exchange import AskedCall
 from benchfill.tools.limits import ServerLimit
 from benchfill.tools.meter import Meter
 
 LATENCY = 0.05
-QUESTION = "A shelf holds 12 rows of 9 books. How many books are there?"
+MESSAGES = [{"role": "user", "content": "A shelf holds 12 rows of 9 books. How many books are there?"}]
 
 
 async def rate(
@@ -56,8 +59,7 @@ def product(
         limit=ServerLimit(concurrency),
         meter=Meter(),
     )
-    messages = [{"role": "user", "content": QUESTION}]
-    return client, lambda number: client.ask(messages, seed=number, tag=f"t{number}")
+    return client, lambda number: client.ask(MESSAGES, seed=number, tag=f"t{number}")
 
 
 async def compare(folder: Path, calls: int, rounds: int) -> None:
@@ -69,17 +71,22 @@ async def compare(folder: Path, calls: int, rounds: int) -> None:
     bare = AsyncOpenAI(base_url=world.base_url, api_key="none", max_retries=0)
 
     async def ask_bare(number: int) -> object:
-        return await bare.chat.completions.create(
-            model="elm", messages=[{"role": "user", "content": QUESTION}], seed=number
-        )
+        return await bare.chat.completions.create(model="elm", messages=MESSAGES, seed=number)
 
     with Ledger(folder / "ledger.sqlite") as ledger:
         for concurrency in (16, 64):
             client, ask = product(world.base_url, ledger, concurrency)
-            rates: dict[str, list[tuple[float, float]]] = {"bare": [], "product": []}
+
+            async def ask_desk(number: int, client: ModelClient = client) -> object:
+                body = json.dumps({"model": "elm", "seed": number, "messages": MESSAGES}).encode()
+                return await client.pass_on(
+                    AskedCall("respondent", "elm", "/chat/completions", body, f"d{number}", 1)
+                )
+
+            rates: dict[str, list[tuple[float, float]]] = {"bare": [], "product": [], "desk": []}
             for turn in range(rounds + 1):
                 first = 10_000_000 * concurrency + turn * calls
-                for name, asked in (("bare", ask_bare), ("product", ask)):
+                for name, asked in (("bare", ask_bare), ("product", ask), ("desk", ask_desk)):
                     measured = await rate(asked, first, calls, concurrency)
                     if turn:  # the first round opens connections
                         rates[name].append(measured)
