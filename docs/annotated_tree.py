@@ -24,6 +24,7 @@ OTHERS = {
     "README.md": "this page",
     "README.zh.md": "this page in Chinese",
     "py.typed": "the package carries types",
+    "1.zdict": "what bodies of calls have in common, to compress them by; never changed once released",
     "pinned.json": "hashes of the released prompts",
     "items.jsonl": "the sample benchmark, written for this project",
     "responses.csv": "its simulated response log",
