@@ -171,9 +171,8 @@ def show(cells: Sequence[Cell], rows: Rows) -> None:
         row = rows.get((cell.setting, cell.method))
         if row is None:
             continue
-        fixed = [
-            each.row for each in _batches(cells, rows, cell.setting.removesuffix(RECORD)) if each.tau == TAU
-        ]
+        batches = _batches(cells, rows, cell.setting.removesuffix(RECORD))
+        fixed = [(each.attempts, each.row) for each in batches if each.tau == TAU]
         share = share_of_fixed(row, fixed) if isinstance(cell.strategy, Adaptive) else None
         print(table_line(cell.setting, cell.method, row, share))
 

@@ -184,7 +184,9 @@ def show(kept: dict[str, dict[int, Ended]]) -> None:
     rows: dict[str, Row] = {
         name: summarise(list(kept[name].values())) for name, _ in METHODS if kept.get(name)
     }
-    fixed = [row for name, row in rows.items() if name.startswith("fixed")]
+    fixed = [
+        (each.attempts, rows[name]) for name, each in METHODS if isinstance(each, Fixed) and name in rows
+    ]
     for name, row in rows.items():
         met = [end for end in kept[name].values() if end["status"] == "filled"]
         halves = float(np.mean([end["halves"] for end in met if math.isfinite(end["halves"])]))

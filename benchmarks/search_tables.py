@@ -13,7 +13,7 @@ COLUMNS = (
     "setting (simulated)", "method", "searches", "met", "true deviation", "claimed", "90 % covers", "attempts",
     "10-90 %", "of these fresh", "over the bound", "candidates", "refusals", "of `fixed`",
 )  # fmt: skip
-# Fixed batches are compared with that are as exact within this factor: over more of them the line through k bends.
+# Fixed batches are compared with that are as exact within this factor: over more of them the lines bend.
 AS_EXACT = 1.5
 
 # One search, as it is kept.
@@ -83,23 +83,36 @@ def summarise(ends: Sequence[Ended]) -> Row:
     )
 
 
-def share_of_fixed(row: Row, fixed: Iterable[Row]) -> float | None:
-    """Attempts over those of fixed batches as exact: k in between is interpolated, both figures on a log scale.
+def share_of_fixed(row: Row, fixed: Iterable[tuple[int, Row]]) -> float | None:
+    """Attempts over those of fixed batches as exact, ``k`` in between interpolated on a log scale.
 
-    One line through those as exact within a factor of 1.5, each as heavy as its deviation is known, rather than through
-    two noisy neighbours. None where these are all more, or all less, exact.
+    Deviation and attempts are lines over k (a line of one over the other would be too flat: both are noisy, k is not),
+    through the batches that are as exact within a factor of 1.5, each as heavy as it is known. None where that k lies
+    beyond those that were searched.
+
+    Parameters
+    ----------
+    fixed
+        k and what it came to.
     """
     near = [
-        each
-        for each in fixed
+        (k, each)
+        for k, each in fixed
         if each.met and abs(math.log(each.true_deviation / row.true_deviation)) <= math.log(AS_EXACT)
     ]
-    exact = [each.true_deviation for each in near]
-    if len(near) < 2 or not min(exact) <= row.true_deviation <= max(exact):
+    if len(near) < 2:
         return None
-    weight = [each.true_deviation / each.true_se for each in near]
-    slope, level = np.polyfit(np.log(exact), np.log([each.attempts for each in near]), 1, w=weight)
-    return row.attempts / math.exp(level + slope * math.log(row.true_deviation))
+    at = np.log([k for k, _ in near])
+    exact = [each.true_deviation / each.true_se for _, each in near]
+    many = [math.sqrt(each.met * each.searches) for _, each in near]
+    slope, level = np.polyfit(at, np.log([each.true_deviation for _, each in near]), 1, w=exact)
+    cost, base = np.polyfit(at, np.log([each.attempts for _, each in near]), 1, w=many)
+    if slope >= 0.0:
+        return None
+    log_k = (math.log(row.true_deviation) - level) / slope
+    if not at.min() <= log_k <= at.max():
+        return None
+    return row.attempts / math.exp(base + cost * log_k)
 
 
 def table_head() -> str:

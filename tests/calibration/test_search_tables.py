@@ -20,18 +20,24 @@ def row(deviation: float, attempts: float) -> Row:
     )  # fmt: skip
 
 
-def test_between_fixed_batches_attempts_go_by_a_power_of_the_deviation():
-    fixed = [row(deviation, 1000 * (0.012 / deviation) ** 2) for deviation in (0.010, 0.013, 0.016)]
-    assert share_of_fixed(row(0.012, 330), fixed) == pytest.approx(0.33)
+def batch(k: int) -> tuple[int, Row]:
+    """As exact as 1 / sqrt(k), for ten candidates of 12 models."""
+    return k, row(0.096 / math.sqrt(k), 120.0 * k)
+
+
+def test_between_fixed_batches_deviation_and_attempts_are_powers_of_k():
+    # 0.012 is what k = 64 would come to.
+    assert share_of_fixed(row(0.012, 2560), map(batch, (48, 80, 96))) == pytest.approx(1 / 3)
     # What is far less exact has no say.
-    assert share_of_fixed(row(0.012, 330), [*fixed, row(0.03, 900.0)]) == pytest.approx(0.33)
+    assert share_of_fixed(row(0.012, 2560), [batch(48), batch(80), (8, row(0.034, 1))]) == pytest.approx(
+        1 / 3
+    )
 
 
 def test_nothing_is_said_beyond_the_fixed_batches_that_were_searched():
-    fixed = [row(0.013, 900), row(0.016, 600)]
-    assert share_of_fixed(row(0.012, 330), fixed) is None
-    assert share_of_fixed(row(0.017, 330), fixed) is None
-    assert share_of_fixed(row(0.014, 330), fixed[:1]) is None
+    assert share_of_fixed(row(0.012, 2560), map(batch, (32, 48))) is None
+    assert share_of_fixed(row(0.012, 2560), map(batch, (80, 96))) is None
+    assert share_of_fixed(row(0.012, 2560), [batch(64)]) is None
 
 
 def test_means_are_of_the_searches_that_met_the_tolerance():
