@@ -15,7 +15,6 @@ import argparse
 import asyncio
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -30,8 +29,8 @@ from benchmarks.made_ledger import RUNS, call_of, make_ledger, make_runs, prose
 from benchmarks.throughput import resident
 
 IMPORTS = {
-    "status": "benchfill.cli, benchfill.graph.gap_check, benchfill.graph.gap_report, benchfill.display.tables",
-    "ledger": "benchfill.cli, benchfill.memory.ledger, benchfill.display.spending, benchfill.display.console",
+    "status": "benchfill.cli, benchfill.settings, sqlite_utils, benchfill.graph.gap_report, benchfill.display.tables",
+    "ledger": "benchfill.cli, benchfill.settings, benchfill.memory.ledger, benchfill.display.spending",
 }
 LOOKED_UP = 5000
 COMMITS = 2000
@@ -87,16 +86,18 @@ def look_ups(home: Path, calls: int, seed: int) -> None:
     with Ledger(home / "ledger.sqlite") as ledger:
         before = resident()
         for name, asked in (("found", keys), ("not found", [key[::-1] for key in keys])):
-            times = []
+            times, used = [], time.process_time()
             for key in asked:
                 began = time.perf_counter()
                 stored = ledger.look_up(key)
                 times.append(1000 * (time.perf_counter() - began))
                 if (stored is None) == (name == "found"):
                     raise AssertionError(f"{key} is {name} and was not")
+            used = 1000 * (time.process_time() - used) / len(asked)
             high = statistics.quantiles(times, n=100)[98]
             print(
-                f"look-up, {name:10}            {statistics.median(times):.3f} ms, 99 % within {high:.3f} ms"
+                f"look-up, {name:10}            {statistics.median(times):.3f} ms, 99 % within {high:.3f} ms, "
+                f"{used:.3f} ms of processor"
             )
         print(f"memory over {2 * LOOKED_UP:,} look-ups     {before:.0f} to {resident():.0f} MB")
 
@@ -124,28 +125,35 @@ def commits(home: Path, calls: int, seed: int) -> None:
             connection.executemany("DELETE FROM calls WHERE key = ?", ((call.key,) for call in new))
 
 
+# The peak of a process is at least that of its parent, so a small one starts it.
+STARTER = """
+import os, subprocess, sys, time
+began = time.perf_counter()
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+_, status, used = os.wait4(process.pid, 0)
+print(status, time.perf_counter() - began, used.ru_utime + used.ru_stime, used.ru_maxrss)
+"""
+
+
 def command(home: Path, *arguments: str) -> tuple[float, float, int]:
-    """Seconds, seconds of processor and MB of a process."""
+    """Seconds, seconds of processor and MB at most of a process."""
     environment = {**os.environ, "BENCHFILL_HOME": str(home)}
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    began = time.perf_counter()
-    process = subprocess.Popen([sys.executable, *arguments], env=environment, stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    took = time.perf_counter() - began
-    if status:
+    started = [sys.executable, "-S", "-c", STARTER, sys.executable, *arguments]
+    found = subprocess.run(started, env=environment, stdout=subprocess.PIPE, check=True, text=True)
+    status, took, used, peak = found.stdout.split()
+    if int(status):
         raise RuntimeError(f"{' '.join(arguments)} ended with {status}")
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    scale = 1024 if sys.platform != "darwin" else 1024 * 1024
-    return took, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, used.ru_maxrss // scale
+    return float(took), float(used), int(peak) // (1024 if sys.platform != "darwin" else 1024 * 1024)
 
 
 def commands(home: Path) -> None:
     for name, arguments in (("status", ("status", RUNS[0])), ("ledger", ("ledger",))):
         rows = sorted(command(home, "-m", "benchfill", *arguments) for _ in range(3))
-        imports = min(command(home, "-c", f"import {IMPORTS[name]}")[0] for _ in range(3))
+        imports = sorted(command(home, "-c", f"import {IMPORTS[name]}") for _ in range(3))[1]
         took, used, memory = rows[1]
         print(
-            f"benchfill {name:20} {took:.2f} s, {used:.2f} s of processor, {memory} MB; imports {imports:.2f} s",
+            f"benchfill {name:20} {took:.2f} s, {used:.2f} s of processor, {memory} MB; "
+            f"imports alone {imports[0]:.2f} s, {imports[1]:.2f} s of processor",
             flush=True,
         )
 
@@ -167,16 +175,17 @@ def resume_here(home: Path) -> None:
     from benchfill.settings import Settings
 
     folder = find_run(home, RUNS[0])
-    requests, began, marks = folder.requests, time.perf_counter(), []
+    requests, marks = folder.requests, []
+    began, used = time.perf_counter(), time.process_time()
     known = requests.stat().st_size if requests.exists() else 0
 
     def watch() -> None:
         while not requests.exists() or requests.stat().st_size == known:
             time.sleep(0.005)
-        steps = ", ".join(f"{name} {moment:.1f}" for name, moment in marks)
+        steps = ", ".join(f"{name} {moment:.2f}" for name, moment in marks)
         print(
-            f"start of resume                {time.perf_counter() - began:.2f} s to its first request ({steps}), "
-            f"{resident():.0f} MB",
+            f"start of resume                {time.perf_counter() - began:.2f} s to its first request, "
+            f"{time.process_time() - used:.2f} s of processor ({steps}), {resident():.0f} MB",
             file=sys.stderr,
             flush=True,
         )
@@ -184,7 +193,7 @@ def resume_here(home: Path) -> None:
 
     def emit(event: str, /, **fields: object) -> None:
         if event not in ("meter", "stage"):
-            marks.append((event, time.perf_counter() - began))
+            marks.append((event, time.process_time() - used))
 
     threading.Thread(target=watch, daemon=True).start()
     asyncio.run(run_to_end(folder, home / "ledger.sqlite", emit, today=Settings()))

@@ -147,7 +147,7 @@ def _overview(folder: RunFolder) -> dict[str, Any]:
     try:
         pool = Pool(folder.memory, create=False)
         try:
-            row, benchmark, gaps = pool.run(), pool.benchmark_name(), pool.gaps()
+            row, benchmark, gaps = pool.run(), pool.benchmark_outline(), pool.gaps()
         finally:
             pool.close()
     except InputError:
@@ -160,7 +160,7 @@ def _overview(folder: RunFolder) -> dict[str, Any]:
         "status": "stopped" if stopped else row.status,
         "world": row.world,
         "seed": row.seed,
-        "benchmark": benchmark,
+        "benchmark": None if benchmark is None else benchmark[0],
         "n_gaps": len(gaps),
         "filled": sum(gap.status == "filled" for gap in gaps),
         "path": str(folder.path),

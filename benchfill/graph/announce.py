@@ -24,7 +24,7 @@ METER_SECONDS = 0.5
 
 def announce(pool: Pool, run: RunRow, roles: Roles, emit: Emit) -> None:
     """Say what runs, and where its texts go: the embedded endpoint, or every host."""
-    benchmark = pool.benchmark()
+    benchmark = pool.benchmark_outline()
 
     def where(endpoint: Endpoint) -> str:
         return f"{run.world} endpoint, embedded" if run.world else urlsplit(endpoint.base_url).netloc
@@ -46,7 +46,7 @@ def announce(pool: Pool, run: RunRow, roles: Roles, emit: Emit) -> None:
             }
             for role, endpoint in asked
         ],
-        n_items=0 if benchmark is None else len(benchmark[3]),
+        n_items=0 if benchmark is None else benchmark[2],
         n_models=len(roles.pool),
         resume=f"benchfill resume {run.id}",
     )

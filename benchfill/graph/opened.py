@@ -91,12 +91,12 @@ async def _who_is_asked(
     folder: RunFolder, pool: Pool, settings: Settings, closing: contextlib.AsyncExitStack
 ) -> Roles:
     """The endpoints of the settings, or the embedded one, which runs until `closing` closes."""
-    run, stored = pool.run(), pool.benchmark()
+    run, stored = pool.run(), pool.benchmark_outline()
     if stored is None:
         raise LookupError("the benchmark is not in the memory")
     if not run.world:
-        return configured_roles(settings, stored[2])
+        return configured_roles(settings, stored[1])
     world = await start_world(folder.world, folder.requests)
     closing.push_async_callback(world.stop)
     pool.save_run(dataclasses.replace(run, world_version=world.version))
-    return embedded_roles(world.base_url, world.name, stored[2], settings.search)
+    return embedded_roles(world.base_url, world.name, stored[1], settings.search)

@@ -134,10 +134,12 @@ class Pool:
             )
         self._as_read.clear()
 
-    def benchmark_name(self) -> str | None:
-        """Its name alone, without the log; None before it is saved."""
-        row = self.database.connection.execute("SELECT name FROM benchmarks").fetchone()
-        return None if row is None else str(row[0])
+    def benchmark_outline(self) -> tuple[str, list[str], int] | None:
+        """Name, models and number of items, without the log, which takes seconds where it is large."""
+        row = self.database.connection.execute(
+            "SELECT name, models, (SELECT count(*) FROM items WHERE origin = 'original') FROM benchmarks"
+        ).fetchone()
+        return None if row is None else (row[0], json.loads(row[1]), row[2])
 
     def benchmark(self) -> tuple[str, str, list[str], dict[str, list[list[int]]]] | None:
         """Fingerprint, name, models and ``{item: [[correct, attempts] a model]}``; None before it is saved."""

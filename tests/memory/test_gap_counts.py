@@ -74,7 +74,7 @@ def test_originals_read_before_are_those_another_process_left(tmp_path: Path) ->
         other = Pool(tmp_path / "memory.sqlite")
         other.save_benchmark("f", "b", [Item("o2", "q", "1")], ["m"], {"o2": [[1, 2]]})
         assert [item.id for item in pool.items("original")] == ["o1", "o2"]
-        assert (pool.benchmark_name(), other.benchmark_name()) == ("b", "b")
+        assert pool.benchmark_outline() == other.benchmark_outline() == ("b", ["m"], 2)
         place = estimate("o1", "offline")
         pool.save_scale(SCALE, [place])
         assert pool.estimates() == other.estimates() == {"o1": place}
