@@ -4,7 +4,7 @@ The least that can tell one item on target to the tolerance (Cramer-Rao, `attemp
 the item it takes about twice as much, once to choose and once to confirm it, asks some candidates in vain to confirm
 them, and most of the others until they are known to be off. In simulated searches the sum of it is 5 to 7 units on
 axes of 4, 6 and 8 logits, for pools of 6, 12 and 30 models and rewriters from precise to coarse, and it varies from
-search to search by how soon a candidate lands: nine of ten take more than 2.5 units, nine of ten less than 10.
+search to search by how soon a candidate lands: nine of ten take more than 2.5 units, nine of ten less than 12.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from benchfill.calibration.strategy import Fixed, Strategy
 __all__ = ["Forecast", "forecast_search", "usual_range"]
 
 # Of one item on target: the mean of simulated searches, and their 10 % and 90 % quantiles.
-USUAL, LOW, HIGH = 6.0, 2.5, 10.0
+USUAL, LOW, HIGH = 6.0, 2.5, 12.0
 # Share of it that is left without confirmations.
-UNCONFIRMED = 0.7
+UNCONFIRMED = 0.6
 # Candidates that batches of a fixed size try until an estimate lies as near as they want.
 TRIED = 9
 
