@@ -14,7 +14,7 @@ COLUMNS = (
     "10-90 %", "of these fresh", "over the bound", "candidates", "refusals", "of `fixed`",
 )  # fmt: skip
 # Fixed batches are compared with that are as exact within this factor: over more of them the lines bend.
-AS_EXACT = 1.5
+AS_EXACT = 2.0
 
 # One search, as it is kept.
 Ended = dict[str, Any]
@@ -87,7 +87,7 @@ def share_of_fixed(row: Row, fixed: Iterable[tuple[int, Row]]) -> float | None:
     """Attempts over those of fixed batches as exact, ``k`` in between interpolated on a log scale.
 
     Deviation and attempts are lines over k (a line of one over the other would be too flat: both are noisy, k is not),
-    through the batches that are as exact within a factor of 1.5, each as heavy as it is known. None where that k lies
+    through the batches that are as exact within a factor of 2, each as heavy as it is known. None where that k lies
     beyond those that were searched.
 
     Parameters
@@ -95,6 +95,7 @@ def share_of_fixed(row: Row, fixed: Iterable[tuple[int, Row]]) -> float | None:
     fixed
         k and what it came to.
     """
+    fixed = list(fixed)
     near = [
         (k, each)
         for k, each in fixed
@@ -110,7 +111,7 @@ def share_of_fixed(row: Row, fixed: Iterable[tuple[int, Row]]) -> float | None:
     if slope >= 0.0:
         return None
     log_k = (math.log(row.true_deviation) - level) / slope
-    if not at.min() <= log_k <= at.max():
+    if not min(k for k, _ in fixed) <= math.exp(log_k) <= max(k for k, _ in fixed):
         return None
     return row.attempts / math.exp(base + cost * log_k)
 
