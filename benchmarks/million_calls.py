@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import importlib
 import json
 import os
 import statistics
@@ -167,9 +168,8 @@ def resume(home: Path) -> None:
 
 
 def resume_here(home: Path) -> None:
-    import benchfill.graph.build
-    import benchfill.graph.session
-    import benchfill.tools.client  # noqa: F401
+    for module in ("benchfill.graph.build", "benchfill.tools.chat", "sqlite_utils", "openai.resources.chat"):
+        importlib.import_module(module)
     from benchfill.graph.session import run_to_end
     from benchfill.memory.runs import find_run
     from benchfill.settings import Settings
