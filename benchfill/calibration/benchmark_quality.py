@@ -11,7 +11,7 @@ The definitions are those of arXiv 2601.03986, written out where the paper leave
 A score is the mean over items of a model's success rate. Intervals are from bootstraps of the items: an item brings
 its attempts along, so sampling of items and of answers are both in it; the models are taken as given. Figures of
 several benchmarks draw each benchmark's items on its own, and the same items alike. The interval of CAD
-is of percentiles, those of CBRC, DS and BQS are hulls of two (see `benchfill.calibration.bootstrap`).
+is of percentiles, those of CBRC, DS and BQS are hulls of several (see `benchfill.calibration.bootstrap`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,12 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from benchfill.calibration.bootstrap import Estimate, hull_interval, percentile_interval
+from benchfill.calibration.bootstrap import (
+    Estimate,
+    agreement_interval,
+    hull_interval,
+    percentile_interval,
+)
 from benchfill.calibration.ladders import Inversions, inversions, ladder_pairs
 from benchfill.calibration.model_slopes import fit_item_model
 from benchfill.calibration.prefit import success_rates
@@ -241,9 +246,7 @@ def _agreement(one: str, two: str, first: _Part, second: _Part) -> tuple[Agreeme
     mine, theirs = ([part.log.models.index(model) for model in shared] for part in (first, second))
     value = float(tau_of_signs(pair_signs(first.scores[mine]), pair_signs(second.scores[theirs])))
     drawn = _taus(first.drawn[:, mine], second.drawn[:, theirs])
-    return Agreement(
-        one, two, len(shared), hull_interval(value, drawn, -1.0, 1.0, "all shared models tie")
-    ), drawn
+    return Agreement(one, two, len(shared), agreement_interval(value, drawn, "all shared models tie")), drawn
 
 
 def _taus(x: Array, y: Array) -> Array:
@@ -265,7 +268,7 @@ def _quality(
         cbrc_draws = np.mean([draws for _, draws in taus], axis=0)
     missing = "only one benchmark" if benchmarks < 2 else f"no other benchmark shares {LEAST_SHARED} models"
     value = float(np.mean([each for each, _ in taus])) if taus else None
-    cbrc = hull_interval(value, cbrc_draws, -1.0, 1.0, missing)
+    cbrc = agreement_interval(value, cbrc_draws, missing)
 
     ds, separated = None, None
     several = len(part.log.models) >= 2

@@ -4,6 +4,10 @@ A benchmark resampled from itself is noisier than the benchmark: its ranking agr
 spread otherwise. Percentiles of such draws put that shift on a second time; the basic interval, ``2 estimate -
 percentile`` (Davison and Hinkley 1997, section 5.2), takes it off and is too narrow where there is none. Neither holds
 where the other does, so their hull is taken. A mean over items has no shift, and takes percentiles.
+
+Noise does not take a constant off an agreement of rankings but divides it: of normal scores the sine of a right angle
+times tau-b is their correlation (Kendall and Gibbons 1990), and noise divides a correlation. The draws show by how much
+(draws over estimate); multiplied by it twice, they are where the noise would be none.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Estimate", "hull_interval", "percentile_interval"]
+__all__ = ["Estimate", "agreement_interval", "hull_interval", "percentile_interval"]
 
 Array = NDArray[np.float64]
 
@@ -38,6 +42,21 @@ def hull_interval(value: float | None, draws: Array, least: float, most: float, 
     lo = min(found.lo95, 2.0 * value - found.hi95)
     hi = max(found.hi95, 2.0 * value - found.lo95)
     return Estimate(value, float(np.clip(lo, least, most)), float(np.clip(hi, least, most)))
+
+
+def agreement_interval(value: float | None, draws: Array, reason: str) -> Estimate:
+    """The hull, of an agreement from -1 to 1, with its upper end where attenuation puts it if that is higher."""
+    found = hull_interval(value, draws, -1.0, 1.0, reason)
+    if found.value is None or found.hi95 is None:
+        return found
+    known = draws[np.isfinite(draws)]
+    if found.value <= 0.0 or known.mean() <= 0.0:
+        return found
+    estimate, drawn, hi = np.sin(
+        np.pi / 2.0 * np.array([found.value, known.mean(), np.quantile(known, 0.975)])
+    )
+    without_noise = float(np.arcsin(min(1.0, hi * (estimate / drawn) ** 2)) * 2.0 / np.pi)
+    return Estimate(found.value, found.lo95, max(found.hi95, without_noise))
 
 
 def percentile_interval(value: float | None, draws: Array, reason: str) -> Estimate:

@@ -10,7 +10,7 @@ from scipy.special import expit
 from scipy.stats import kendalltau
 
 from benchfill.calibration.benchmark_quality import QualityRules, benchmark_qualities, discriminability
-from benchfill.calibration.bootstrap import hull_interval, percentile_interval
+from benchfill.calibration.bootstrap import agreement_interval, hull_interval, percentile_interval
 from benchfill.calibration.ladders import inversions, ladder_pairs
 from benchfill.calibration.quality_report import quality_document
 from benchfill.calibration.response_log import ResponseLog
@@ -128,6 +128,21 @@ def test_intervals_hold_draws_and_draws_turned_about_and_are_cut_to_the_range() 
     assert (hull.lo95, hull.hi95) == pytest.approx((0.51, 1.0))
     assert (percentiles.lo95, percentiles.hi95) == pytest.approx((0.51, 0.89))
     assert hull_interval(np.nan, draws, -1.0, 1.0, "why").reason == "why"
+
+
+def test_an_agreement_reaches_up_to_where_attenuation_puts_it() -> None:
+    # 0.5 of resampled items, 0.6 as measured: turned about 0.7; on the scale of correlations
+    # sin(54 deg)^2 / sin(45 deg) = 0.9256, of which tau is 0.7529.
+    found = agreement_interval(0.6, np.full(100, 0.5), "")
+    assert (found.lo95, found.hi95) == pytest.approx((0.5, 0.7529), abs=1e-4)
+    assert agreement_interval(0.9, np.full(100, 0.5), "").hi95 == 1.0
+    # Where draws hardly differ from the estimate, next to nothing is added.
+    draws = np.linspace(0.74, 0.84, 1001)
+    plain = hull_interval(0.8, draws, -1.0, 1.0, "")
+    assert agreement_interval(0.8, draws, "").hi95 == pytest.approx(plain.hi95, abs=0.02)
+    opposed = np.linspace(-0.4, 0.2, 101)
+    assert agreement_interval(-0.1, opposed, "") == hull_interval(-0.1, opposed, -1.0, 1.0, "")
+    assert agreement_interval(None, draws, "why").reason == "why"
 
 
 def test_under_the_1pl_inversions_are_as_many_as_the_floor_says_and_a_wrong_key_stands_out() -> None:

@@ -13,6 +13,7 @@ import pytest
 from benchfill.calibration.benchmark_quality import QualityRules
 from benchfill.settings import QualitySettings
 from tests.commands.conftest import Said
+from tests.logs.harness.made_logs import lm_eval_folder, rasch_scores
 
 
 @pytest.fixture
@@ -171,6 +172,25 @@ def test_select_by_every_rule(benchfill: Callable[..., Said], logs: list[Path], 
     document = json.loads(said.out)
     assert len(document["kept"]) == 10
     assert document["models_of_interest"] == ["f-70b", "g-30b"]
+
+
+def test_tasks_filters_and_metrics_are_chosen_as_elsewhere(
+    benchfill: Callable[..., Said], tmp_path: Path
+) -> None:
+    models = [f"m-{size}b" for size in (1, 2, 4, 8)]
+    folder = lm_eval_folder(tmp_path / "logs", rasch_scores(models, 24), filters=("strict", "loose"))
+    call = ("--task", "sums", "--metric", "exact_match", "--json")
+    chosen = ("select", str(folder), "--by", "random", "--keep", "12", "--random-subsets", "20", *call)
+    strict = json.loads(benchfill(*chosen, "--filter", "strict").out)
+    assert strict["n_kept"] == 12
+    assert strict["figures"]["tau"]["value"] > 0.0
+    # The loose filter counts everything as right: no ranking is left.
+    loose = json.loads(benchfill(*chosen, "--filter", "loose").out)
+    assert loose["figures"]["tau"]["value"] is None
+    said = benchfill("models", str(folder), "--model", "1pl", "--folds", "2", *call, "--filter", "strict")
+    assert said.code == 0, said.err
+    assert json.loads(said.out)["benchmarks"][0]["n_items"] == 24
+    assert "no task 'other'" in benchfill("models", str(folder), "--task", "other").err
 
 
 def test_select_refuses_in_one_line(benchfill: Callable[..., Said], logs: list[Path]) -> None:
