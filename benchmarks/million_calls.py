@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import dataclasses
 import importlib
 import json
 import os
@@ -106,10 +107,11 @@ def look_ups(home: Path, calls: int, seed: int) -> None:
 def commits(home: Path, calls: int, seed: int) -> None:
     """New calls, which are taken back."""
     from benchfill.memory.ledger import Ledger
+    from benchfill.memory.ledger_pruning import remove_calls
 
     text = prose()
     new = [call_of(calls + n, text, seed + 1) for n in range(2 * COMMITS)]
-    new = [call for call in new if not call.fault]
+    new = [dataclasses.replace(call, run="measured") for call in new if not call.fault]
     with Ledger(home / "ledger.sqlite") as ledger:
         for name, batch, part in (("one by one", 1, new[::2]), ("64 at once", 64, new[1::2])):
             began, used = time.perf_counter(), time.process_time()
@@ -122,8 +124,7 @@ def commits(home: Path, calls: int, seed: int) -> None:
                 f"commits, {name:12}          {len(part) / took:,.0f}/s, "
                 f"{1000 * used / len(part):.3f} ms of processor each"
             )
-        with ledger.database.transaction() as connection:
-            connection.executemany("DELETE FROM calls WHERE key = ?", ((call.key,) for call in new))
+        remove_calls(ledger, "measured", alone=True)
 
 
 # The peak of a process is at least that of its parent, so a small one starts it.
