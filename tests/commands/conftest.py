@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import pytest
 
@@ -28,3 +29,12 @@ def benchfill(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
         return Said(int(left.value.code or 0), captured.out, captured.err)
 
     return call
+
+
+@pytest.fixture
+def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A diagnosis with a tenth of its draws: its Monte Carlo error is held elsewhere, and draws take seconds."""
+    from benchfill.calibration import diagnosis
+    from benchfill.calibration.figures import benchmark_figures
+
+    monkeypatch.setattr(diagnosis, "benchmark_figures", partial(benchmark_figures, draws=40))

@@ -24,6 +24,8 @@ from benchfill.display.diagnosis import FitProgress, print_diagnosis
 from benchfill.errors import GateRefused, InputError
 from tests.logs.harness.made_logs import lm_eval_folder, rasch_scores
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 runner = CliRunner()
 
 

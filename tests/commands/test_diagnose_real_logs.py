@@ -17,6 +17,8 @@ from benchfill.display.diagnosis import print_diagnosis
 from benchfill.errors import InputError
 from benchfill.logs.responses import read_responses
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 AIME24 = "data/matrices/noises_highk_temp0.7__aime2024_cot"
 
 

@@ -19,6 +19,8 @@ from benchfill.logs.responses import read_responses
 from tests.logs.harness.made_logs import lm_eval_folder, lm_eval_row, rasch_scores, write_jsonl
 
 MODELS = [f"org/net-{size}B" for size in (1, 3, 7, 13, 34, 70)]
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 runner = CliRunner()
 
 
@@ -45,7 +47,7 @@ def test_a_folder_of_lm_eval_samples_to_a_diagnosis(tmp_path: Path) -> None:
     assert {(row["model"], row["item_id"]): int(row["correct"]) for row in rows} == {
         (model, str(doc)): score for model in MODELS for doc, score in enumerate(scores[model])
     }
-    found = diagnose(read_responses(out / "responses.csv").log, engine="mml", seed=1).document()
+    found = diagnose(read_responses(out / "responses.csv").log, engine="mml", seed=1, fast=True).document()
     assert (found["n_models"], found["n_items"]) == (6, 40)
     assert 0 < found["ddm"] < 1
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import copy
 import re
+from functools import partial
 from html.parser import HTMLParser
 from typing import Any
 
 import numpy as np
 import pytest
 
-from benchfill.calibration import chance
+from benchfill.calibration import chance, diagnosis
 from benchfill.calibration.diagnosis import diagnose
+from benchfill.calibration.figures import benchmark_figures
 from benchfill.calibration.response_log import ResponseLog
 from benchfill.display.text import interval
 from benchfill.report.page import render_page
@@ -62,6 +64,7 @@ def document() -> dict[str, Any]:
     log = ResponseLog(models, items, correct, attempts)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chance, "MOST", chance.FEWEST)
+        patch.setattr(diagnosis, "benchmark_figures", partial(benchmark_figures, draws=40))
         found = diagnose(log, engine="laplace", seed=1, pool_subsets=True)
     return {**found.document(), "name": "tens"}
 
