@@ -235,7 +235,7 @@ def main() -> None:
         first = Path(folder, "first")
         # The fit is all that is wanted of it: it stops at its first call.
         given = ["run", "--gaps", str(options.gaps), "--seed", str(options.seed), "--name", "reference"]
-        begun = [*given, "--max-calls", "0", "--json"]
+        begun = [*given, "--tolerance", "0.03", "--max-calls", "0", "--json"]
         subprocess.run(benchfill(*begun), env=environment(first), check=False, stdout=subprocess.DEVNULL)
         made = Finished(first, 0, [], "")
         legs = {}

@@ -20,6 +20,7 @@ import pytest
 from benchfill.errors import BenchfillError, InputError, RunPaused
 from benchfill.graph.session import run_to_end
 from benchfill.graph.verify import verify_run
+from benchfill.memory.ledger import Ledger
 from benchfill.memory.pool import Pool
 from benchfill.memory.runs import find_run
 from benchfill.settings import Settings
@@ -217,11 +218,10 @@ def assert_no_key_under(home: Path, events: list[dict[str, Any]]) -> None:
     assert any(path.name == "ledger.sqlite" for path in files)
     for path in files:
         assert KEY.encode() not in path.read_bytes(), path
-    with contextlib.closing(sqlite3.connect(home / "ledger.sqlite")) as database:
+    paid = home / "ledger.sqlite"
+    with Ledger(paid) as ledger, contextlib.closing(sqlite3.connect(paid)) as database:
         # Bodies are compressed on disk.
-        import zlib
-
         for table, column in (("calls", "response"), ("calls", "request"), ("failures", "response")):
             for (blob,) in database.execute(f"SELECT {column} FROM {table}"):  # noqa: S608
-                assert KEY.encode() not in (zlib.decompress(blob) if blob else b"")
+                assert KEY.encode() not in (ledger.bodies.unpack(blob) if blob else b"")
     assert KEY not in json.dumps({name: value for name, value in os.environ.items() if name != "DYING_KEY"})

@@ -38,6 +38,7 @@ def test_three_gaps_are_filled_and_the_events_say_so(finished: Finished):
     assert names[-1] == "summary"
     gaps = finished.summary["gaps"]
     assert [gap["status"] for gap in gaps] == ["filled"] * 3
+    assert max(gap["rounds"] for gap in gaps) > 1
     for gap in gaps:
         assert gap["expected_deviation"] <= gap["tolerance"]
         assert gap["z_lo90"] < gap["z_mean"] < gap["z_hi90"]
@@ -61,21 +62,26 @@ def accepted(finished: Finished) -> list[dict]:
     return [json.loads(line) for line in export(finished.home, RUN).decode().splitlines()]
 
 
-def test_by_the_worlds_own_truth_the_reduction_is_near_the_oracles(finished: Finished):
+def test_by_the_worlds_own_truth_the_reduction_is_as_near_the_oracles_as_the_tolerance_says(
+    finished: Finished,
+):
     """Top-3 sum with the accepted items at their true z, against the oracle's midpoints."""
     pool = Pool(finished.home / "runs" / RUN / "memory.sqlite", create=False)
     scale = pool.scale()
     places = [each.z for each in pool.estimates().values() if each.source == "offline"]
-    midpoints = [(gap.lo + gap.hi) / 2 for gap in pool.gaps()]
+    gaps = pool.gaps()
     pool.close()
     assert scale is not None
+    midpoints = [(gap.lo + gap.hi) / 2 for gap in gaps]
     true = [
         true_z(scale.theta, row["question"], scale.lo, scale.hi, scale.models) for row in accepted(finished)
     ]
     before = top_k_gap_sum(places, 3)
     oracle = before - top_k_gap_sum([*places, *midpoints], 3)
     reached = before - top_k_gap_sum([*places, *true], 3)
-    assert reached >= 0.85 * oracle
+    # Off its midpoint by its tolerance, an item leaves that much more of its gap.
+    assert oracle >= reached >= oracle - sum(gap.tolerance for gap in gaps) > 0
+    assert all(min(abs(each - gap.target) for each in true) < 2 * gap.tolerance for gap in gaps)
 
 
 def test_every_accepted_key_is_right(finished: Finished):
@@ -102,12 +108,12 @@ def worked(chain: Chain) -> int:
     return value
 
 
-def test_killed_three_times_it_ends_with_the_same_bytes(coarse: Finished, unsearched: Path):
+def test_killed_three_times_it_ends_with_the_same_bytes(finished: Finished, unsearched: Path):
     draw = random.Random(7)
-    moments = sorted(float(draw.randint(1, coarse.summary["totals"]["calls"] - 1)) for _ in range(3))
+    moments = sorted(float(draw.randint(1, finished.summary["totals"]["calls"] - 1)) for _ in range(3))
     outcome = kill_and_resume(unsearched, RUN, command("resume", RUN), moments=moments)
     assert outcome.kills == 3
-    assert outcome.export == export(coarse.home, RUN)
+    assert outcome.export == export(finished.home, RUN)
     assert outcome.repeated <= CONCURRENCY * outcome.kills
 
 
@@ -133,7 +139,7 @@ def running(
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
-def test_one_signal_ends_in_order_and_repeats_nothing(coarse: Finished, unsearched: Path, signum: int):
+def test_one_signal_ends_in_order_and_repeats_nothing(finished: Finished, unsearched: Path, signum: int):
     with running(unsearched, until="posterior") as process:
         sent = time.monotonic()
         process.send_signal(signum)
@@ -146,7 +152,7 @@ def test_one_signal_ends_in_order_and_repeats_nothing(coarse: Finished, unsearch
     if signum == signal.SIGINT:
         again = call(unsearched, "resume", RUN, "--json")
         assert again.returncode == 0
-        assert export(unsearched, RUN) == export(coarse.home, RUN)
+        assert export(unsearched, RUN) == export(finished.home, RUN)
         assert requests_of(unsearched, RUN)[1] == 0
 
 
@@ -188,13 +194,13 @@ def test_a_finished_run_is_not_run_again(finished: Finished):
     assert requests_of(finished.home, RUN) == before
 
 
-def test_the_same_seed_again_costs_nothing(coarse: Finished, unsearched: Path):
-    shutil.copy(coarse.home / "ledger.sqlite", unsearched)
+def test_the_same_seed_again_costs_nothing(finished: Finished, unsearched: Path):
+    shutil.copy(finished.home / "ledger.sqlite", unsearched)
     again = call(unsearched, "resume", RUN, "--json")
     assert again.returncode == 0
     totals = json.loads(again.stdout.splitlines()[-1])["totals"]
     assert totals["calls"] == 0
-    assert totals["from_ledger"] == coarse.summary["totals"]["calls"]
+    assert totals["from_ledger"] == finished.summary["totals"]["calls"]
     assert not (unsearched / "runs" / RUN / "requests.log").read_text()
 
 

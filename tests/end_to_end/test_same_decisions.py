@@ -84,5 +84,5 @@ def go_through(path: Path) -> None:
     pool.close()
 
 
-def test_the_loop_decides_as_the_run_did(coarse: Finished):
-    go_through(coarse.home / "runs" / RUN / "memory.sqlite")
+def test_the_loop_decides_as_the_run_did(finished: Finished):
+    go_through(finished.home / "runs" / RUN / "memory.sqlite")

@@ -15,14 +15,14 @@ def searched(home: Path, faults: dict, *arguments: str) -> Leg:
     return search(home, RUN, faults, *arguments, variables=environment(home))
 
 
-def test_faults_that_heal_change_nothing_and_the_budget_holds(coarse: Finished, unsearched: Path):
-    total = coarse.summary["totals"]["calls"]
+def test_faults_that_heal_change_nothing_and_the_budget_holds(finished: Finished, unsearched: Path):
+    total = finished.summary["totals"]["calls"]
     limited = searched(unsearched, HEALING, "--max-calls", str(total // 3))
     assert limited.code == 3
     assert limited.requests == total // 3
     leg = searched(unsearched, HEALING, "--max-calls", str(10 * total))
-    assert leg.code == coarse.code
-    assert leg.export == export(coarse.home, RUN)
+    assert leg.code == finished.code
+    assert leg.export == export(finished.home, RUN)
     assert leg.missing == {}
     # A third of the requests goes wrong, and whatever reached the endpoint again did so because it had.
     assert leg.calls == total

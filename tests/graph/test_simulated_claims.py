@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from benchfill.graph.ablation import Ablation
+from benchfill.graph.ablation import Ablation, summarise_methods
 from benchfill.graph.ablation_setup import ablation_of, prepare_ablation
 from benchfill.graph.direct import WorkedAnswers
 from benchfill.settings import Settings
@@ -32,6 +32,18 @@ def test_no_wrong_key_is_shipped_by_an_erring_judge_nor_without_one(sample: Abla
     records = [each for seed in (1, 2, 3) for each in kind(**given).run_seed(seed, ("benchfill",))]
     assert any(each.true_z is not None for each in records)
     assert not any(each.wrong_key for each in records)
+
+
+def test_three_fills_reach_nearly_what_items_at_the_midpoints_would():
+    """By the world's own truth; a run over HTTP decides alike, and is made less exact where it is tested."""
+    three = prepare_ablation(
+        world="simulated", items=None, responses=None, bank_items=None, bank_responses=None, gaps=3,
+        settings=Settings.model_validate({"search": {"tolerance": 0.015}}), fixed_attempts=16, fixed_tau=0.01,
+    )  # fmt: skip
+    records = [each for seed in (1, 2, 3, 4) for each in three.run_seed(seed, ("benchfill", "oracle"))]
+    found = summarise_methods(list(three.places.values()), records)
+    assert found["benchfill"].met == 12
+    assert found["benchfill"].reduction >= 0.85 * found["oracle"].reduction > 0
 
 
 def test_a_gain_inside_the_gap_is_unseen_by_the_sample_and_seen_with_one_item(sample: Ablation):
