@@ -13,6 +13,7 @@ from benchfill.calibration.search_loop import Counts, Frozen, History, Rules, Wr
 from benchfill.calibration.strategy import Adaptive, GapGoal
 from benchfill.graph.direct import WorkedAnswers
 from benchfill.memory.pool import Pool
+from benchfill.settings import SearchSettings
 from benchfill.tools.client import derive_seed
 from tests.end_to_end.conftest import RUN, Finished
 
@@ -63,11 +64,12 @@ def go_through(path: Path) -> None:
         Scale(scale.name, scale.lo, scale.hi), np.asarray(scale.theta), np.asarray(scale.theta_draws)
     )
     estimates = pool.estimates()
+    candidates = SearchSettings.model_validate(dict(pool.run().settings["search"])).candidates
     history = History({name: each.z for name, each in estimates.items() if each.source == "offline"})
     for gap in pool.gaps():
         source = Recorded(pool, gap.gap, scale.models)
         goal = GapGoal(gap.lo, gap.hi, gap.target, gap.tolerance)
-        end = search_gap(source, goal, Rules(Adaptive()), frozen, history)
+        end = search_gap(source, goal, Rules(Adaptive(), candidates=candidates), frozen, history)
         accepted = estimates[str(pool.candidate(str(gap.accepted)).item)]
         assert end.accepted == gap.accepted
         assert end.rounds == gap.rounds

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import shutil
 from collections.abc import Iterator
@@ -35,7 +36,10 @@ def cluster() -> Iterator[Any]:
         # The tracer of a test run's coverage does not follow into the cluster's processes.
         for name in [each for each in os.environ if each.startswith("COVERAGE")]:
             patched.delenv(name)
-        made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+        made = Cluster(
+            initialize_head=True,
+            head_node_args={"num_cpus": 0, "include_dashboard": False},
+        )
         for _ in range(2):
             made.add_node(num_cpus=1)
     try:
@@ -44,6 +48,9 @@ def cluster() -> Iterator[Any]:
     finally:
         ray.shutdown()
         made.shutdown()
+        # Sockets that Ray leaves to the collector are collected here, not in somebody else's test.
+        del made
+        gc.collect()
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ import dataclasses
 import os
 import pickle
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -14,10 +15,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from benchfill.memory.gap_rows import forget_search, rows_of_gap, snapshot, take_over
 from benchfill.memory.pool import Pool
 from benchfill.tools.endpoint import Endpoint
 from tests.engines.conftest import RUN
+
+# Ray's own sockets, closed late.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 
 def start(home: Path, *arguments: str) -> subprocess.Popen[str]:
@@ -46,9 +52,15 @@ def requests(home: Path) -> Counter[str]:
     return Counter(log.read_text().split() if log.exists() else [])
 
 
-def test_the_same_here_in_turn_and_on_a_cluster_that_loses_a_node(
+def test_the_same_stopped_in_turn_and_on_a_cluster_that_loses_a_node(
     home: Path, before_the_search: Path, tmp_path: Path, cluster: Any
 ):
+    stopped = start(home, "resume", RUN)
+    while requests(home).total() < 200 and stopped.poll() is None:
+        time.sleep(0.02)
+    stopped.send_signal(signal.SIGTERM)
+    stopped.communicate(timeout=60)
+    assert stopped.returncode == 143
     finish(start(home, "resume", RUN))
     pool = Pool(home / "runs" / RUN / "memory.sqlite", create=False)
     # With nothing known of the rewriter the first gap goes alone.
@@ -57,6 +69,7 @@ def test_the_same_here_in_turn_and_on_a_cluster_that_loses_a_node(
     # From the ledger alone, one gap after the other in one process.
     finish(start(home, "verify", RUN))
     undisturbed = requests(home)
+    # Told to stop, the calls of all workers that were out came back and were kept.
     assert set(undisturbed.values()) == {1}
 
     other = tmp_path / "other"
