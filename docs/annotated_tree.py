@@ -26,6 +26,7 @@ OTHERS = {
     "py.typed": "the package carries types",
     "1.zdict": "what bodies of calls have in common, to compress them by; never changed once released",
     "pinned.json": "hashes of the released prompts",
+    "search-frontier.svg": "what fixed batches take, and the search beside them",
     "items.jsonl": "the sample benchmark, written for this project",
     "responses.csv": "its simulated response log",
 }
