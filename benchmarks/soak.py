@@ -47,7 +47,7 @@ LASTING_POOL = {"fault_rate_pool": RATE, "fault_heals_after": 0, "fault_kinds": 
 # The client with a fiftieth of its waits, so that hours of waiting become minutes.
 SHORT = """
 import functools
-from benchfill.tools import limits, retrying
+from benchfill.tools import client, limits, retrying
 retrying.FIRST_WAIT, retrying.LONGEST_WAIT = 0.01, 0.1
 client.Breaker = limits.Breaker = functools.partial(client.Breaker, cool_down=0.1, longest=1.0)
 from benchfill.cli import main
