@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 Nodes = Any
 
 _STEPS = 60
-_LONGEST_STEP = 1.0
+_LONGEST_STEP = 2.0
 _DECREMENT = 1e-4  # Newton's estimate of twice the distance to the top, nats
 _GAIN = 0.1  # of it, that a step must bring to count as one
 _HALVINGS = 6
@@ -46,6 +46,7 @@ def climb(
     *,
     noise: float,
     decrement: float = _DECREMENT,
+    longest: float = _LONGEST_STEP,
     most_steps: int | None = None,
 ) -> Top:
     """Climb to the mode under a normal prior of that centre and precision.
@@ -63,6 +64,8 @@ def climb(
         Nats by which the value may fail to rise without harm, since nodes move with the parameters.
     decrement
         Newton's estimate of twice the distance to the top at which to stop, nats.
+    longest
+        Step of one parameter at most.
     most_steps
         After which to be content with what was reached; None asks for convergence.
 
@@ -72,7 +75,9 @@ def climb(
         No convergence.
     """
     try:
-        return _climb(name, look, integrate, phi, places, centre, rarity, noise, decrement, most_steps)
+        return _climb(
+            name, look, integrate, phi, places, centre, rarity, noise, decrement, longest, most_steps
+        )
     except np.linalg.LinAlgError as error:
         raise BenchfillError(f"The fit of the item model {name} broke down: {error}.") from None
 
@@ -87,6 +92,7 @@ def _climb(
     rarity: Array,
     noise: float,
     decrement: float,
+    longest: float,
     most_steps: int | None,
 ) -> Top:
 
@@ -103,7 +109,7 @@ def _climb(
         bend = np.maximum(np.abs(bend), 1e-6)
         along = turn.T @ gradient
         # Of each direction by itself: where there is next to no curvature a step would have no end.
-        reach = _LONGEST_STEP / np.abs(turn).max(axis=0)
+        reach = longest / np.abs(turn).max(axis=0)
         step = turn @ np.clip(along / bend, -reach, reach)
         promise = float(gradient @ step)
         top = Top(phi, places, (turn / bend) @ turn.T, nodes)

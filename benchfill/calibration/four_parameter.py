@@ -58,6 +58,7 @@ LAST_STEPS = 2  # with all of them
 # to the very top. Twice the nats to it: half a standard error of one parameter will do; of a climb that is stuck one
 # and a half and, of many attempts, far less an attempt than the s.e. of any held-out loss.
 _DECREMENT = 0.25
+_LONGEST_STEP = 1.0  # of one parameter: the flat directions of guessing and feasibility mislead further out
 _STUCK, _STUCK_AN_ATTEMPT = 2.0, 2e-5
 
 
@@ -192,6 +193,7 @@ def _climb(
         rarity,
         noise=_STUCK + _STUCK_AN_ATTEMPT * float(data.attempts.sum(axis=0) @ data.size),
         decrement=_DECREMENT,
+        longest=_LONGEST_STEP,
         most_steps=most_steps,
     )
 

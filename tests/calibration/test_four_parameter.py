@@ -126,8 +126,9 @@ def test_a_long_log_takes_one_step_with_all_items(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("benchfill.calibration.four_parameter.MOST_ITEMS", 40)
     stepped = fit_four_parameter(log)
     assert stepped.items == whole.items
-    # The unit of ability is hardly known from six models; the order and the chances are.
-    assert np.corrcoef(stepped.theta, whole.theta)[0, 1] > 0.99
+    # The unit of ability is hardly known from six models, and a climb ends a quarter of a nat from the top; order and
+    # chances are known.
+    assert np.corrcoef(stepped.theta, whole.theta)[0, 1] > 0.98
     assert np.abs(stepped.success() - whole.success()).mean() < 0.02
 
 
