@@ -48,12 +48,15 @@ class Confirmation:
         Posterior of all attempts under the candidate's prior.
     expected_deviation
         Of the pooled posterior from the target (z).
+    doubted_deviation
+        The same in the light of how near to its targets this rewriter has ever come.
     """
 
     verdict: Literal["confirmed", "refused", "unsettled"]
     fresh: ItemPosterior
     pooled: ItemPosterior
     expected_deviation: float
+    doubted_deviation: float
 
     def settled(self, *, asked: int, planned: int, dry: bool, settling: bool) -> Confirmation:
         """What stands when asking on no longer pays.
@@ -65,11 +68,17 @@ class Confirmation:
         dry
             Whether most of the models no longer answer: then not refused is confirmed, at the deviation claimed.
         settling
-            Whether this is the best that is left: the same.
+            Whether this is the best that is left: the same. All rounds before have missed, so that the claim is
+            the doubted one, where that is larger: an item of a rewriter that never hits would else end as a hit.
         """
-        if self.verdict != "unsettled" or not (dry or asked >= FURTHER * planned):
-            return self
-        return replace(self, verdict="confirmed" if dry or settling else "refused")
+        ends = self.verdict == "unsettled" and (dry or asked >= FURTHER * planned)
+        found = self
+        if settling or (ends and dry):
+            claimed = max(self.expected_deviation, self.doubted_deviation)
+            found = replace(self, expected_deviation=claimed)
+        if not ends:
+            return found
+        return replace(found, verdict="confirmed" if dry or settling else "refused")
 
 
 def confirmation_attempts(theta: ArrayLike, target: float, scale: Scale, tolerance: float) -> int:
@@ -120,20 +129,21 @@ def confirm(
         The candidate's, for the pooled posterior.
     record
         The rewriter's: the tolerance must be met in the light of how near it has ever come as well. The claim is
-        without it: where rewriters do hit, it would be too large.
+        without it, since it would be too large where rewriters do hit (but see `Confirmation.settled`).
     """
     alone = item_posterior(theta_draws, *fresh, scale, guessing=guessing)
     pooled = item_posterior(theta_draws, *everything, scale, prior=prior, guessing=guessing)
     deviation = pooled.expected_deviation(target)
-    doubted = record.kept(tolerance).seen(pooled, prior, target)
+    seen = record.kept(tolerance).seen(pooled, prior, target)
+    doubted = seen.expected_deviation(target)
     verdict: Literal["confirmed", "refused", "unsettled"] = "confirmed"
     if abs(alone.mean - target) > SURPRISE * alone.sd + tolerance:
         verdict = "refused"
-    elif max(deviation, doubted.expected_deviation(target)) > tolerance:
-        likely = doubted.chance_within(target, tolerance) >= WORTH_ASKING_ON
+    elif max(deviation, doubted) > tolerance:
+        likely = seen.chance_within(target, tolerance) >= WORTH_ASKING_ON
         verdict = "unsettled" if likely else "refused"
     else:
         right, asked = (np.asarray(everything[place]) - np.asarray(fresh[place]) for place in (0, 1))
         before = item_posterior(theta_draws, right, asked, scale, prior=prior, guessing=guessing)
         alone = replace(alone, tail=left_out(before, alone.sd, target=target, tolerance=tolerance))
-    return Confirmation(verdict, alone, pooled, deviation)
+    return Confirmation(verdict, alone, pooled, deviation, doubted)

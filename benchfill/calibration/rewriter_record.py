@@ -43,7 +43,7 @@ LEAST_SCALE = 0.004
 # Distances from the target, in tolerances, that a rewriter may never go below, and how likely it is beforehand that
 # there is one; each is as likely as the others.
 DISTANCES = (1.0, 1.5, 2.0, 3.0, 4.0)
-KEEPS_ONE = 0.1
+KEEPS_ONE = 0.25
 # Places (z, from the target) at which chances are summed: beyond, nothing is near.
 FURTHEST, PLACES = 0.6, 601
 

@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from benchfill.calibration.confirmation import confirm, confirmation_attempts, further_attempts
 from benchfill.calibration.online import CandidatePrior
-from benchfill.calibration.rewriter_record import RewriterRecord
+from benchfill.calibration.rewriter_record import Hit, RewriterRecord
 from benchfill.calibration.scale import Scale
 
 SCALE = Scale("s", -3.0, 3.0)
@@ -89,6 +89,26 @@ def test_what_is_unsettled_ends_after_twice_as_many_attempts():
     assert unsettled.settled(asked=80, planned=40, dry=False, settling=True).verdict == "confirmed"
     assert unsettled.settled(asked=40, planned=40, dry=True, settling=False).verdict == "confirmed"
     assert further_attempts(41) == 20
+
+
+def test_the_best_that_is_left_claims_no_more_than_its_rewriter_has_shown():
+    """Twelve items of a rewriter that kept 3 tolerances away; the thirteenth looks as if it lay on target."""
+    rng = np.random.default_rng(6)
+    away = [Hit(TARGET, TARGET, TARGET + side * 3.2 * TOLERANCE, 0.01) for side in (-1, 1) for _ in range(6)]
+    record = RewriterRecord(tuple(away))
+    fresh = answers(TARGET + 0.01, 60, rng)
+    before = answers(TARGET, 40, rng)
+    found = confirm(
+        THETA[None, :], SCALE, target=TARGET, tolerance=TOLERANCE, fresh=fresh,
+        everything=(before[0] + fresh[0], before[1] + fresh[1]),
+        prior=record.prior(TARGET, TARGET), record=record,
+    )  # fmt: skip
+    assert found.expected_deviation <= TOLERANCE < found.doubted_deviation
+    assert found.verdict == "refused"
+    last = found.settled(asked=60, planned=60, dry=False, settling=True)
+    assert last.expected_deviation == found.doubted_deviation
+    sooner = found.settled(asked=60, planned=60, dry=False, settling=False)
+    assert sooner.expected_deviation == found.expected_deviation
 
 
 def test_intervals_of_confirmed_items_hold_nine_tenths_of_them():
