@@ -25,7 +25,9 @@ TRIED: dict[str, tuple[float, ...]] = {
     "rate": (0.0015, 0.006),
     "decay": (1e-5, 1e-3),
 }
-BESIDE = {"hidden": 32}  # looked at and not taken: the width is the authors' architecture and no constant of training
+BESIDE = {
+    "hidden": 32
+}  # looked at and not taken: the width is the authors' architecture and no constant of training
 VALIDATION = 10  # one cell in so many
 SEED = 20
 

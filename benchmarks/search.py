@@ -154,9 +154,14 @@ def _costs() -> list[Cell]:
     cells += [
         Cell(f"at most {each} attempts a model and item", Adaptive(), limit=each) for each in (48, 64, 96)
     ]
-    return cells + [
+    cells += [
         Cell(f"rewriter's spread {near:g}", Adaptive(), {"rewriter": Rewriter(near=near)})
         for near in (0.1, 0.2)
+    ]
+    # What gaps at the same time do without: a wave knows what was written before it, not what it writes itself.
+    return cells + [
+        Cell(f"{known} items of the rewriter known", Adaptive(), {"known": known})
+        for known in (10, KNOWN, 4 * KNOWN)
     ]
 
 

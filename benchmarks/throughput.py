@@ -24,7 +24,8 @@ from pathlib import Path
 
 from benchfill.graph.world_process import start_world
 from benchfill.memory.ledger import Ledger
-from benchfill.tools.client import Endpoint, ModelClient
+from benchfill.tools.client import ModelClient
+from benchfill.tools.endpoint import Endpoint
 from benchfill.tools.exchange import AskedCall
 from benchfill.tools.limits import ServerLimit
 from benchfill.tools.meter import Meter

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,62 +73,51 @@ def climb(
     Raises
     ------
     BenchfillError
-        No convergence.
+        No convergence, or figures beyond what a computer holds.
     """
-    try:
-        return _climb(
-            name, look, integrate, phi, places, centre, rarity, noise, decrement, longest, most_steps
-        )
-    except np.linalg.LinAlgError as error:
-        raise BenchfillError(f"The fit of the item model {name} broke down: {error}.") from None
-
-
-def _climb(
-    name: str,
-    look: Callable[[Array, Array], tuple[float, Nodes, Array]],
-    integrate: Callable[[Array, Nodes], Integral],
-    phi: Array,
-    places: Array,
-    centre: Array,
-    rarity: Array,
-    noise: float,
-    decrement: float,
-    longest: float,
-    most_steps: int | None,
-) -> Top:
 
     def posterior(at: Array, near: Array) -> tuple[float, Nodes, Array]:
         value, nodes, means = look(at, near)
         off = at - centre
         return value - 0.5 * float(off @ rarity @ off), nodes, means
 
-    value, nodes, places = posterior(phi, places)
-    for step_at in range(_STEPS):
-        integral = integrate(phi, nodes)
-        gradient = integral.gradient - rarity @ (phi - centre)
-        bend, turn = np.linalg.eigh(rarity - integral.hessian)
-        bend = np.maximum(np.abs(bend), 1e-6)
-        along = turn.T @ gradient
-        # Of each direction by itself: where there is next to no curvature a step would have no end.
-        reach = longest / np.abs(turn).max(axis=0)
-        step = turn @ np.clip(along / bend, -reach, reach)
-        promise = float(gradient @ step)
-        top = Top(phi, places, (turn / bend) @ turn.T, nodes)
-        if promise < decrement or step_at == most_steps:
-            return top
-        tries = [step * 0.5**halving for halving in range(_HALVINGS)]
-        # Where curvature misleads, ever more of the gradient's own direction.
-        tries += [turn @ (along / (bend + share * bend.max())) for share in _DAMPINGS]
-        for attempt in tries:
-            found = posterior(phi + attempt, places)
-            if found[0] > value + _GAIN * decrement:
-                step = attempt
-                break
-        else:
-            if promise < noise or most_steps is not None:
+    with _named(name):
+        value, nodes, places = posterior(phi, places)
+        for step_at in range(_STEPS):
+            integral = integrate(phi, nodes)
+            gradient = integral.gradient - rarity @ (phi - centre)
+            bend, turn = np.linalg.eigh(rarity - integral.hessian)
+            bend = np.maximum(np.abs(bend), 1e-6)
+            along = turn.T @ gradient
+            # Of each direction by itself: where there is next to no curvature a step would have no end.
+            reach = longest / np.abs(turn).max(axis=0)
+            step = turn @ np.clip(along / bend, -reach, reach)
+            promise = float(gradient @ step)
+            top = Top(phi, places, (turn / bend) @ turn.T, nodes)
+            if promise < decrement or step_at == most_steps:
                 return top
-            break
-        phi, (value, nodes, places) = phi + step, found
+            tries = [step * 0.5**halving for halving in range(_HALVINGS)]
+            # Where curvature misleads, ever more of the gradient's own direction.
+            tries += [turn @ (along / (bend + share * bend.max())) for share in _DAMPINGS]
+            for attempt in tries:
+                found = posterior(phi + attempt, places)
+                if found[0] > value + _GAIN * decrement:
+                    step = attempt
+                    break
+            else:
+                if promise < noise or most_steps is not None:
+                    return top
+                break
+            phi, (value, nodes, places) = phi + step, found
     raise BenchfillError(
         f"The fit of the item model {name} did not converge.", "Check the response log for damaged counts."
     )
+
+
+@contextlib.contextmanager
+def _named(model: str) -> Iterator[None]:
+    """What linear algebra cannot go on with is an error of that model."""
+    try:
+        yield
+    except np.linalg.LinAlgError as error:
+        raise BenchfillError(f"The fit of the item model {model} broke down: {error}.") from None

@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from benchfill.call import StoredReply
@@ -15,7 +14,8 @@ from benchfill.tools.breaker import Breaker
 from benchfill.tools.endpoint import Endpoint
 from benchfill.tools.exchange import EXCHANGE_HEADER, AnsweredCall, AskedCall, CallLedger, Exchange
 from benchfill.tools.meter import Meter
-from benchfill.tools.reply_body import PartRefused, ReplyBody, ToolCall, read_reply
+from benchfill.tools.reply import Message, Reply, reply_of
+from benchfill.tools.reply_body import PartRefused, read_reply
 from benchfill.tools.retrying import given_up, wait_before
 from benchfill.tools.tool_modes import Mode, response_format, written_out
 from benchfill.tools.tracing import apply_tracing
@@ -27,47 +27,10 @@ if TYPE_CHECKING:
     from benchfill.tools.ledger_transport import LedgerTransport
     from benchfill.tools.limits import ServerLimit
 
-__all__ = ["Endpoint", "Message", "ModelClient", "Reply", "ToolCall", "derive_seed"]
-
-# OpenAI chat message: role, content, tool_calls, tool_call_id.
-Message = dict[str, Any]
+__all__ = ["ModelClient", "derive_seed"]
 
 # A generation that takes longer than the limit will do so again, and every try of it may be billed.
 TIMEOUT_TRIES = 3
-CHARACTERS_A_TOKEN = 6
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What a model replied.
-
-    Parameters
-    ----------
-    tool_calls
-        Calls whose arguments are JSON objects.
-    malformed
-        Calls that are none, as text.
-    reasoning
-        The server's separate reasoning text; never graded.
-    input_tokens, output_tokens
-        0 when the server reported no usage.
-    from_ledger, key
-        Whether the reply was paid for earlier, and its key in the ledger.
-    context_cut
-        Whether the server seems to have cut the prompt to its context without a word: then it answers to something
-        else than what was asked.
-    """
-
-    content: str
-    tool_calls: tuple[ToolCall, ...]
-    malformed: tuple[str, ...]
-    reasoning: str
-    finish_reason: str
-    input_tokens: int
-    output_tokens: int
-    from_ledger: bool
-    key: str
-    context_cut: bool = False
 
 
 class ModelClient:
@@ -267,18 +230,7 @@ class ModelClient:
             raise BenchfillError(f"{self.endpoint.name}: the call never reached the transport.")
         body = read_reply(exchange.body)
         self._notice_model(body.model)
-        return Reply(
-            content=body.content,
-            tool_calls=body.tool_calls,
-            malformed=body.malformed,
-            reasoning=body.reasoning,
-            finish_reason=body.finish_reason,
-            input_tokens=body.input_tokens or 0,
-            output_tokens=body.output_tokens or 0,
-            from_ledger=exchange.from_ledger,
-            key=exchange.key,
-            context_cut=_context_cut(messages, body),
-        )
+        return reply_of(body, messages, from_ledger=exchange.from_ledger, key=exchange.key)
 
     def _notice_model(self, name: str) -> None:
         """Say once when a server answers under another name than a version of the model that was asked for."""
@@ -307,15 +259,6 @@ class ModelClient:
         if self.endpoint.max_tokens is not None and not self._is_openai():
             body["max_tokens"] = self.endpoint.max_tokens
         return body
-
-
-def _context_cut(messages: Sequence[Message], body: ReplyBody) -> bool:
-    """Whether a reply ends exactly at a usual size of a context and read far fewer tokens than were sent."""
-    total = (body.input_tokens or 0) + (body.output_tokens or 0)
-    usual = total >= 2048 and total & (total - 1) == 0
-    # English takes about four characters a token, other scripts fewer: six are beyond doubt.
-    sent = sum(len(str(message.get("content") or "")) for message in messages)
-    return usual and sent > CHARACTERS_A_TOKEN * (body.input_tokens or 0)
 
 
 def derive_seed(run_seed: int, role: str, item: str, model: str, attempt: int) -> int:

@@ -17,7 +17,8 @@ from benchfill.tools.schemas import SubmitGrade, tool_name
 from benchfill.tools.tool_calls import ParsedCall, assistant_message, parse_calls
 
 if TYPE_CHECKING:
-    from benchfill.tools.client import Message, ModelClient, Reply
+    from benchfill.tools.client import ModelClient
+    from benchfill.tools.reply import Message, Reply
 
 __all__ = ["LastResort", "ask_grader", "shown_response"]
 

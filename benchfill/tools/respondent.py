@@ -10,9 +10,10 @@ from benchfill.errors import CallFailed, EndpointDown
 from benchfill.item import Item
 
 if TYPE_CHECKING:
-    from benchfill.tools.client import Message, ModelClient
+    from benchfill.tools.client import ModelClient
     from benchfill.tools.grading import Grader
     from benchfill.tools.llm_grader import LastResort
+    from benchfill.tools.reply import Message
 
 __all__ = ["Attempt", "ask_respondent"]
 

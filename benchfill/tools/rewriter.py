@@ -21,7 +21,8 @@ from benchfill.tools.tool_calls import (
 )
 
 if TYPE_CHECKING:
-    from benchfill.tools.client import Message, ModelClient, Reply
+    from benchfill.tools.client import ModelClient
+    from benchfill.tools.reply import Message, Reply
     from benchfill.tools.sandbox import Sandbox
 
 __all__ = ["Refusal", "RewriteResult", "Submission", "rewrite"]

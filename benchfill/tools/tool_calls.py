@@ -19,7 +19,7 @@ from benchfill.tools.schemas import tool_name
 from benchfill.tools.text_calls import calls_in_text
 
 if TYPE_CHECKING:
-    from benchfill.tools.client import Message, Reply
+    from benchfill.tools.reply import Message, Reply
 
 __all__ = ["CallError", "ParsedCall", "assistant_message", "first_call", "parse_calls", "tool_message"]
 

@@ -17,7 +17,8 @@ from benchfill.errors import CallFailed, EndpointDown
 from benchfill.tools.schemas import tool_name
 
 if TYPE_CHECKING:
-    from benchfill.tools.client import Message, ModelClient
+    from benchfill.tools.client import ModelClient
+    from benchfill.tools.reply import Message
 
 __all__ = ["MODES", "Mode", "probe", "response_format", "written_out"]
 

@@ -12,7 +12,8 @@ from benchfill.memory.database import open_database
 from benchfill.memory.ledger import FreshLedger, Ledger
 from benchfill.memory.ledger_schema import LEDGER_MIGRATIONS
 from benchfill.memory.migrations import apply_migrations
-from benchfill.tools.client import Endpoint, ModelClient
+from benchfill.tools.client import ModelClient
+from benchfill.tools.endpoint import Endpoint
 from benchfill.tools.limits import ServerLimit
 from benchfill.tools.meter import Meter
 from tests.commands.conftest import Said

@@ -12,8 +12,8 @@ from typing import Any
 from benchfill.graph.attempts import Panel
 from benchfill.item import Item
 from benchfill.prompts.render import PromptBook
-from benchfill.tools.client import Reply
 from benchfill.tools.grading import Grader
+from benchfill.tools.reply import Reply
 from benchfill.tools.sandbox import Sandbox
 
 ITEM = Item("q", "Which is a fruit?", "C", choices=("stone", "cloud", "pear", "river"), answer_type="mcq")

@@ -21,7 +21,8 @@ from benchfill.errors import CallFailed
 from benchfill.item import Item
 from benchfill.memory.ledger import Ledger
 from benchfill.prompts.render import PromptBook
-from benchfill.tools.client import Endpoint, ModelClient
+from benchfill.tools.client import ModelClient
+from benchfill.tools.endpoint import Endpoint
 from benchfill.tools.grading import Grader
 from benchfill.tools.judge import judge
 from benchfill.tools.limits import ServerLimit

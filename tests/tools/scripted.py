@@ -8,7 +8,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from benchfill.errors import CallFailed
-from benchfill.tools.client import Reply, ToolCall
+from benchfill.tools.reply import Reply
+from benchfill.tools.reply_body import ToolCall
 
 
 def reply(

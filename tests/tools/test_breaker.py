@@ -7,7 +7,8 @@ import pytest
 from benchfill.errors import CallFailed, EndpointDown, RetryableCall
 from benchfill.memory.ledger import Ledger
 from benchfill.tools.breaker import Breaker
-from benchfill.tools.client import Endpoint, ModelClient
+from benchfill.tools.client import ModelClient
+from benchfill.tools.endpoint import Endpoint
 from benchfill.tools.limits import ServerLimit
 from benchfill.tools.meter import Meter
 from tests.tools.fake_endpoint import Request, Response, completion, serving

@@ -17,9 +17,11 @@ from pydantic import BaseModel, Field
 from benchfill.errors import CallFailed, EndpointDown, InputError, RetryableCall
 from benchfill.memory.ledger import Ledger
 from benchfill.tools import retrying
-from benchfill.tools.client import Endpoint, Message, ModelClient, Reply, derive_seed
+from benchfill.tools.client import ModelClient, derive_seed
+from benchfill.tools.endpoint import Endpoint
 from benchfill.tools.limits import ServerLimit
 from benchfill.tools.meter import Meter
+from benchfill.tools.reply import Message, Reply
 from tests.tools.fake_endpoint import FakeEndpoint, Response, completion, serving, tool_call
 
 pytestmark = pytest.mark.usefixtures("short_waits")
@@ -389,7 +391,9 @@ import asyncio, os, sys
 if sys.argv[1] == "ours":
     from pathlib import Path
     from benchfill.memory.ledger import Ledger
-    from benchfill.tools.client import Endpoint, Meter, ModelClient
+    from benchfill.tools.client import ModelClient
+    from benchfill.tools.endpoint import Endpoint
+    from benchfill.tools.meter import Meter
     from benchfill.tools.limits import ServerLimit
 from langchain_core.runnables import RunnableLambda
 

@@ -11,9 +11,11 @@ import pytest
 
 from benchfill.errors import CallFailed, InputError
 from benchfill.memory.ledger import Ledger
-from benchfill.tools.client import Endpoint, ModelClient, Reply
+from benchfill.tools.client import ModelClient
+from benchfill.tools.endpoint import Endpoint
 from benchfill.tools.limits import ServerLimit
 from benchfill.tools.meter import Meter
+from benchfill.tools.reply import Reply
 from benchfill.worlds.faults import KINDS, FaultPlan
 from benchfill.worlds.settings import SimulatedSettings
 from tests.worlds.chats import sample

@@ -11,8 +11,8 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from benchfill.errors import CallFailed, EndpointDown, RetryableCall
-from benchfill.tools.client import Reply
 from benchfill.tools.latex import repair_latex
+from benchfill.tools.reply import Reply
 from benchfill.tools.reply_body import PartRefused, fault_of, read_reply
 from benchfill.tools.tool_calls import CallError, ParsedCall, assistant_message, parse_calls
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from benchfill.errors import CallFailed
 from benchfill.item import Item
-from benchfill.tools.client import Reply
 from benchfill.tools.judge import judge
+from benchfill.tools.reply import Reply
 from benchfill.tools.reply_body import fault_of, read_reply, reported_usage
 from benchfill.tools.rewriter import rewrite
 from tests.tools.fake_endpoint import completion, tool_call

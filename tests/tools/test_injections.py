@@ -12,7 +12,8 @@ import pytest
 
 from benchfill.item import Item
 from benchfill.prompts.render import PromptBook, make_nonce
-from benchfill.tools.client import Endpoint, ModelClient
+from benchfill.tools.client import ModelClient
+from benchfill.tools.endpoint import Endpoint
 from benchfill.tools.expression import evaluate_expression
 from benchfill.tools.grading import Grader
 from benchfill.tools.judge import Judgement, judge

@@ -19,11 +19,13 @@ import pytest
 from benchfill.errors import CallFailed, InputError
 from benchfill.memory.ledger import Ledger
 from benchfill.tools import wire
-from benchfill.tools.client import Endpoint, ModelClient, Reply
+from benchfill.tools.client import ModelClient
+from benchfill.tools.endpoint import Endpoint
 from benchfill.tools.exchange import EXCHANGE_HEADER, Exchange, call_key
 from benchfill.tools.ledger_transport import LedgerTransport
 from benchfill.tools.limits import ServerLimit
 from benchfill.tools.meter import Meter
+from benchfill.tools.reply import Reply
 from benchfill.tools.wire import inner_transport
 from tests.tools.fake_endpoint import Request, Response, completion, serving
 
@@ -193,7 +195,9 @@ CHILD = """
 import asyncio, os, signal, sys
 from pathlib import Path
 from benchfill.memory.ledger import Ledger
-from benchfill.tools.client import Endpoint, Meter, ModelClient
+from benchfill.tools.client import ModelClient
+from benchfill.tools.endpoint import Endpoint
+from benchfill.tools.meter import Meter
 from benchfill.tools.limits import ServerLimit
 
 url, path, tags, die_at = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])

@@ -8,9 +8,9 @@ import pytest
 
 from benchfill.item import Item
 from benchfill.prompts.render import PromptBook
-from benchfill.tools.client import Reply
 from benchfill.tools.grading import Grade
 from benchfill.tools.llm_grader import ask_grader, shown_response
+from benchfill.tools.reply import Reply
 from benchfill.tools.respondent import Attempt, ask_respondent
 from tests.tools.scripted import ScriptedModel, TextGrader, down, reply
 

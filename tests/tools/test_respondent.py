@@ -8,7 +8,7 @@ import pytest
 
 from benchfill.errors import BudgetSpent, EndpointDown
 from benchfill.item import Item
-from benchfill.tools.client import Reply
+from benchfill.tools.reply import Reply
 from benchfill.tools.respondent import Attempt, ask_respondent
 from tests.tools.scripted import ScriptedModel, TextGrader, down, reply
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from benchfill.item import Item
-from benchfill.tools.client import Reply, ToolCall
+from benchfill.tools.reply import Reply
+from benchfill.tools.reply_body import ToolCall
 from benchfill.tools.rewriter import Refusal, RewriteResult, Submission, rewrite
 from tests.tools.scripted import PlaceSandbox, ScriptedModel, assert_well_formed, down, reply
 

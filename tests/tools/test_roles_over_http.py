@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from benchfill.item import Item
-from benchfill.tools.client import Endpoint, ModelClient
+from benchfill.tools.client import ModelClient
+from benchfill.tools.endpoint import Endpoint
 from benchfill.tools.grading import Grader
 from benchfill.tools.judge import judge
 from benchfill.tools.limits import ServerLimit

@@ -10,7 +10,8 @@ import pytest
 from benchfill.item import Item
 from benchfill.memory.ledger import Ledger
 from benchfill.tools import client as client_module
-from benchfill.tools.client import Endpoint, ModelClient
+from benchfill.tools.client import ModelClient
+from benchfill.tools.endpoint import Endpoint
 from benchfill.tools.limits import ServerLimit
 from benchfill.tools.meter import Meter
 from benchfill.tools.respondent import Attempt, ask_respondent

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from benchfill.tools.client import Reply, ToolCall
+from benchfill.tools.reply import Reply
+from benchfill.tools.reply_body import ToolCall
 from benchfill.tools.schemas import EvaluateExpression, SubmitItem, SubmitVerdict
 from benchfill.tools.tool_calls import (
     CallError,

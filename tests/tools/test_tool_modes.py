@@ -9,7 +9,8 @@ import pytest
 
 from benchfill.errors import CallFailed, EndpointDown
 from benchfill.item import Item
-from benchfill.tools.client import Endpoint, ModelClient
+from benchfill.tools.client import ModelClient
+from benchfill.tools.endpoint import Endpoint
 from benchfill.tools.grading import Grader
 from benchfill.tools.judge import judge
 from benchfill.tools.limits import ServerLimit
