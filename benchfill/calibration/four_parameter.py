@@ -7,8 +7,8 @@ each estimate that is still prior is reported: its posterior variance over the v
 estimate is the population's mean and says nothing of the item.
 
 The fit is marginal maximum likelihood over distinct response patterns under weak priors, by Newton's method. A long
-log is climbed with a random part of its items; one or two more steps with all of them are as good as the whole climb
-(a one-step estimator, Le Cam 1956), and take a part of its time. `benchfill.calibration.four_latent` has the integrals.
+log is climbed with a random part of its items, and then a few steps with all of them, as far as the error of the
+integrals lets a step be told from none. `benchfill.calibration.four_latent` has the integrals.
 """
 
 from __future__ import annotations
@@ -53,13 +53,14 @@ _GUESSING, _FEASIBILITY, _LOG_SD_EDGE = (-2.2, 1.5), (3.0, 1.5), (0.0, 0.8)
 _SD_SLOPE = 1.0
 
 MOST_ITEMS = 800  # that the climb takes; all items of a longer log take part in its last step
-LAST_STEPS = 2  # with all of them
+LAST_STEPS = 5  # with all of them, at most
 # The integrals are known to a hundredth of a nat an item, and nodes move with the parameters, so that nobody can climb
-# to the very top. Twice the nats to it: half a standard error of one parameter will do; of a climb that is stuck one
-# and a half and, of many attempts, far less an attempt than the s.e. of any held-out loss.
+# to the very top. Twice the nats to it: half a standard error of one parameter will do; of a climb that is stuck, about
+# a third of a standard error of every parameter and, of many attempts, far less an attempt than the s.e. of any held-out
+# loss. Where steps with all items follow, a stuck climb is a start, and 0.7 of every one will do.
 _DECREMENT = 0.25
 _LONGEST_STEP = 1.0  # of one parameter: the flat directions of guessing and feasibility mislead further out
-_STUCK, _STUCK_AN_ATTEMPT = 2.0, 2e-5
+_STUCK, _STUCK_AT_FIRST, _STUCK_AN_ATTEMPT = 0.13, 0.5, 2e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,12 +160,13 @@ def fit_four_parameter(log: ResponseLog, *, model_slopes: bool = False) -> FourP
     part, _ = some_items(log, None, MOST_ITEMS * len(log.models), seed=0)
     data = group_patterns(part)
     phi, places, centre, rarity = _start(part, data, who)
-    top = _climb(who, data, phi, places, centre, rarity, most_steps=None)
+    stuck = _STUCK if part is log else _STUCK_AT_FIRST
+    top = _climb(who, data, phi, places, centre, rarity, stuck=stuck, most_steps=None)
     if part is not log:
         data = group_patterns(log)
         _, mean, _ = who.split(top.phi)
         places = np.tile(mean, (data.size.size, 1))
-        top = _climb(who, data, top.phi, places, centre, rarity, most_steps=LAST_STEPS)
+        top = _climb(who, data, top.phi, places, centre, rarity, stuck=_STUCK, most_steps=LAST_STEPS)
     return _report(log, data, who, top.phi, top.nodes)
 
 
@@ -176,6 +178,7 @@ def _climb(
     centre: Array,
     rarity: Array,
     *,
+    stuck: float,
     most_steps: int | None,
 ) -> Top:
     def look(at: Array, near: Array) -> tuple[float, Frames, Array]:
@@ -191,7 +194,7 @@ def _climb(
         places,
         centre,
         rarity,
-        noise=_STUCK + _STUCK_AN_ATTEMPT * float(data.attempts.sum(axis=0) @ data.size),
+        noise=stuck * phi.size + _STUCK_AN_ATTEMPT * float(data.attempts.sum(axis=0) @ data.size),
         decrement=_DECREMENT,
         longest=_LONGEST_STEP,
         most_steps=most_steps,

@@ -21,6 +21,8 @@ Rows = NDArray[np.int64]
 EDGE = 1e-7  # a chance is kept this far from 0 and 1 in the loss
 _FIRST, _SECOND = 0.9, 0.999  # Adam's memory of the gradient and of its square
 _SMALL = 1e-8
+# Difficulty, discrimination, logits of guessing and feasibility that items begin around.
+_TYPICAL = (0.0, 1.0, -2.2, 3.0)
 _BLOCK = 2048  # rows of the items' table updated at once, so that they stay in the cache
 
 
@@ -34,7 +36,9 @@ class Networks:
     hidden
         Units of the hidden layer.
     generator
-        Draws the start: uniform within 1 / sqrt(inputs) of zero.
+        Draws the start: uniform within 1 / sqrt(inputs) of zero, the outputs of items of `_TYPICAL`. Around zero
+        discrimination and abilities would begin as nothing, and decay keeps them there with some seeds: every model
+        is then as able as any other.
     dtype
         Of all numbers; single precision is enough to fit.
     """
@@ -57,7 +61,7 @@ class Networks:
             *(start(models, models, hidden), start(models, hidden)),
             *(start(hidden, hidden, 1), start(hidden, 1)),
             *(start(items, items, hidden), start(items, hidden)),
-            *(start(hidden, hidden, 4), start(hidden, 4)),
+            *(start(hidden, hidden, 4), start(hidden, 4) + np.array(_TYPICAL, dtype=dtype)),
         ]
 
     def with_parameters(self, parameters: list[Single]) -> Networks:

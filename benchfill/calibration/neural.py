@@ -2,9 +2,9 @@
 
 The architecture is that of Zhou et al. (2025, "Lost in Benchmarks?"): one-hot inputs, one hidden layer of 64 rectified
 units each, one output for models (ability) and four for items (difficulty, discrimination, and the logits of guessing
-and feasibility); binary cross entropy; Adam with L2 decay in the gradient (Kingma and Ba 2015). Training differs: the
-parameters are averaged over the last four epochs (Izmailov et al. 2018) and training stops by the log loss of a tenth
-of the cells, where theirs stops by the F1 of a fifth. Batches of a large log are four times theirs at twice the rate
+and feasibility); binary cross entropy; Adam with L2 decay in the gradient (Kingma and Ba 2015). Training differs: items
+begin as typical ones and not as items that tell no model from another, parameters are averaged over the last four epochs
+(Izmailov et al. 2018), and training stops by the log loss of a tenth of the cells, where theirs stops by the F1 of a fifth. Batches of a large log are four times theirs at twice the rate
 (the square-root rule for Adam, Malladi et al. 2022); those of a small one are smaller, so that an epoch has a hundred.
 
 A one-hot input makes the first layer a table of rows, so that the gradient is a few lines of array code and no library
