@@ -3,9 +3,10 @@
 The architecture is that of Zhou et al. (2025, "Lost in Benchmarks?"): one-hot inputs, one hidden layer of 64 rectified
 units each, one output for models (ability) and four for items (difficulty, discrimination, and the logits of guessing
 and feasibility); binary cross entropy; Adam with L2 decay in the gradient (Kingma and Ba 2015). Training differs: items
-begin as typical ones and not as items that tell no model from another, parameters are averaged over the last four epochs
-(Izmailov et al. 2018), and training stops by the log loss of a tenth of the cells, where theirs stops by the F1 of a fifth. Batches of a large log are four times theirs at twice the rate
-(the square-root rule for Adam, Malladi et al. 2022); those of a small one are smaller, so that an epoch has a hundred.
+begin as typical ones and not as items that tell no model from another, parameters are averaged over the last four
+epochs (Izmailov et al. 2018), and training stops by the log loss of a tenth of the cells, where theirs stops by the F1
+of a fifth. Batches of a large log are four times theirs at twice the rate (the square-root rule for Adam, Malladi et
+al. 2022); those of a small one are smaller, so that an epoch has a hundred.
 
 A one-hot input makes the first layer a table of rows, so that the gradient is a few lines of array code and no library
 of networks is needed. Nothing is pooled and nothing has a prior: the parameters of an item that few models answered
@@ -83,7 +84,7 @@ class NeuralFit:
     ----------
     point
         Curves. The networks leave the unit and the sign of ability open: here abilities have mean zero, the median
-        absolute discrimination is one, and the mean discrimination is positive.
+        absolute discrimination is one, the mean discrimination is positive, and guessing is the lower end of a curve.
     epochs
         Log loss along the way.
     best
@@ -189,6 +190,9 @@ def _loss(networks: Networks, model: Rows, item: Rows, rate: Single, weight: Sin
 def _oriented(log: ResponseLog, networks: Networks) -> ItemCurves:
     theta = networks.outputs(0, slice(None))[0][:, 0].astype(np.float64)
     b, a, c, d = networks.outputs(1, slice(None))[0].astype(np.float64).T
+    # Guessing above feasibility with a falling curve between them is the same curve as the other way round.
+    a = np.where(d < c, -a, a)
+    c, d = np.minimum(c, d), np.maximum(c, d)
     unit = float(np.median(np.abs(a))) or 1.0
     if a.mean() < 0.0:
         unit = -unit
