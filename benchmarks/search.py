@@ -127,7 +127,7 @@ def _axis(width: float) -> str:
 
 def _pools() -> list[Cell]:
     cells = []
-    for models, ks in ((6, (64, 96, 128)), (30, (13, 20, 26))):
+    for models, ks in ((6, (96, 128, 192, 256)), (30, (20, 26, 38, 52))):
         name = f"{models} models, axis 6 logits"
         cells.append(Cell(name, Adaptive(), {"models": models}))
         cells += [Cell(name, Fixed(k, 0.01), {"models": models}, share=0.5) for k in ks]
