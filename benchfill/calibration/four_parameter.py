@@ -56,11 +56,11 @@ MOST_ITEMS = 800  # that the climb takes; all items of a longer log take part in
 LAST_STEPS = 5  # with all of them, at most
 # The integrals are known to a hundredth of a nat an item, and nodes move with the parameters, so that nobody can climb
 # to the very top. Twice the nats to it: half a standard error of one parameter will do; of a climb that is stuck, about
-# a third of a standard error of every parameter and, of many attempts, far less an attempt than the s.e. of any
+# half a standard error of every parameter and, of many attempts, far less an attempt than the s.e. of any
 # held-out loss. Where steps with all items follow, a stuck climb is a start, and one of every parameter will do.
 _DECREMENT = 0.25
 _LONGEST_STEP = 1.0  # of one parameter: the flat directions of guessing and feasibility mislead further out
-_STUCK, _STUCK_AT_FIRST, _STUCK_AN_ATTEMPT = 0.13, 1.0, 2e-5
+_STUCK, _STUCK_AT_FIRST, _STUCK_AN_ATTEMPT = 0.25, 1.0, 2e-5
 
 
 @dataclass(frozen=True, eq=False)
