@@ -111,21 +111,22 @@ def kill(options: argparse.Namespace) -> None:
         command = benchfill(
             "run", "--name", "r", "--json", *arguments, "--engine", "ray", "--address", nodes.address
         )
-        process = subprocess.Popen(
-            command,
-            env=environment(folder / "killed"),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
+        events = folder / "events.jsonl"
+        with events.open("w") as file:  # a pipe that nobody reads would hold the run up
+            process = subprocess.Popen(
+                command, env=environment(folder / "killed"), stdout=file, stderr=subprocess.DEVNULL
+            )
         for number, moment in enumerate(moments):
             while requests_of(folder / "killed", "r")[0] < moment:
+                if process.poll() is not None:
+                    raise SystemExit(f"the run ended too soon, with exit code {process.returncode}")
                 time.sleep(0.05)
             seen = requests_of(folder / "killed", "r")[0]
             nodes.remove_node(sorted(nodes.worker_nodes, key=id)[number % NODES], allow_graceful=False)
             print(f"node killed after {seen:,} of {expected:,} requests", flush=True)
             nodes.add_node(num_cpus=1)
-        summary = summary_of(process.communicate()[0])
+        process.wait()
+        summary = summary_of(events.read_text())
         broken = (export(folder / "killed", "r"), summary)
         requests, repeated = requests_of(folder / "killed", "r")
         print(
