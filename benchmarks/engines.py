@@ -159,15 +159,16 @@ def cost(options: argparse.Namespace) -> None:
 
 
 def speed(options: argparse.Namespace) -> None:
-    for name in ("local", "ray"):
+    for name in options.places:
         times = {}
         for jobs in (1, 2):
             began = time.monotonic()
-            command = benchfill("ablate", "--quick", "--json", "--engine", name, "--jobs", str(jobs))
+            seeds = ("--seeds", str(options.seeds))
+            command = benchfill("ablate", *seeds, "--json", "--engine", name, "--jobs", str(jobs))
             subprocess.run(command, capture_output=True, check=True)
             times[jobs] = time.monotonic() - began
         print(
-            f"{name}: ablate --quick {times[1]:.1f} s with one worker, {times[2]:.1f} s with two: "
+            f"{name}: ablate of {options.seeds} seeds {times[1]:.1f} s with one worker, {times[2]:.1f} s with two: "
             f"{times[1] / times[2]:.2f} times as fast (whole processes)",
             flush=True,
         )
@@ -188,6 +189,8 @@ def main() -> None:
     parser.add_argument("what", choices=["same", "kill", "cost", "speed"])
     parser.add_argument("--shared", type=Path, help="folder of logs, for the replayed run")
     parser.add_argument("--units", type=int, default=100)
+    parser.add_argument("--seeds", type=int, default=64, help="of the ablation that is timed")
+    parser.add_argument("--places", nargs="*", default=["local", "ray"], help="of the ablation that is timed")
     options = parser.parse_args()
     {"same": same, "kill": kill, "cost": cost, "speed": speed}[options.what](options)
 
