@@ -62,13 +62,14 @@ def climb(
     integrate
         The same with gradient and Hessian, on given nodes.
     noise
-        Nats by which the value may fail to rise without harm, since nodes move with the parameters.
+        Nats by which the value may fail to rise without harm, since nodes move with the parameters; infinite where
+        whatever was reached will do.
     decrement
         Newton's estimate of twice the distance to the top at which to stop, nats.
     longest
         Step of one parameter at most.
     most_steps
-        After which to be content with what was reached; None asks for convergence.
+        After which to be content with what was reached.
 
     Raises
     ------
@@ -105,7 +106,7 @@ def climb(
                     step = attempt
                     break
             else:
-                if promise < noise or most_steps is not None:
+                if promise < noise:
                     return top
                 break
             phi, (value, nodes, places) = phi + step, found

@@ -166,7 +166,7 @@ def fit_four_parameter(log: ResponseLog, *, model_slopes: bool = False) -> FourP
         data = group_patterns(log)
         _, mean, _ = who.split(top.phi)
         places = np.tile(mean, (data.size.size, 1))
-        top = _climb(who, data, top.phi, places, centre, rarity, stuck=_STUCK, most_steps=LAST_STEPS)
+        top = _climb(who, data, top.phi, places, centre, rarity, stuck=np.inf, most_steps=LAST_STEPS)
     return _report(log, data, who, top.phi, top.nodes)
 
 
