@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import typer
-
 from benchfill.commands.ablate import ablate
 from benchfill.commands.answer import answer
 from benchfill.commands.by_hand import add, edit
@@ -13,6 +11,7 @@ from benchfill.commands.diagnose import diagnose
 from benchfill.commands.doctor import doctor
 from benchfill.commands.export import export
 from benchfill.commands.grade import grade
+from benchfill.commands.groups import command_group
 from benchfill.commands.import_ import import_
 from benchfill.commands.init import init
 from benchfill.commands.ledger import ledger_app
@@ -32,7 +31,7 @@ from benchfill.commands.verify import verify
 
 __all__ = ["app", "main"]
 
-app = typer.Typer(
+app = command_group(
     name="benchfill",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

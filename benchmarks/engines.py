@@ -4,6 +4,7 @@
     python -m benchmarks.engines kill                       # two nodes die while gaps are searched on them
     python -m benchmarks.engines cost                       # what starting, and one unit, take
     python -m benchmarks.engines speed                      # ablation with two workers against one
+    python -m benchmarks.engines driver                     # what a call costs the process of the run
 
 Needs the extra ``ray``. Everything but the replayed answers is simulated.
 """
@@ -174,6 +175,53 @@ def speed(options: argparse.Namespace) -> None:
         )
 
 
+# The command in a process that says at its end what it alone has used; its workers and the endpoint are others.
+ALONE = """
+import atexit, resource, sys
+from benchfill.cli import main
+def say():
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    print(used.ru_utime + used.ru_stime, used.ru_maxrss, file=sys.stderr)
+atexit.register(say)
+main()
+"""
+
+
+def driver(options: argparse.Namespace) -> None:
+    """From the frozen scale to the end of the search, less what a resume takes that has nothing left to do."""
+    at_once = ("--at-once", str(options.at_once))
+    kinds: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+        "one process": ((), ()),
+        "local workers": (at_once, ()),
+        "Ray": (at_once, ("--engine", "ray")),
+    }
+    for kind, (begin, where) in kinds.items():
+        with tempfile.TemporaryDirectory() as name:
+            home = Path(name)
+            first = subprocess.run(
+                benchfill("run", "--name", "r", "--gaps", "3", "--max-calls", "1", *begin),
+                env=environment(home),
+                capture_output=True,
+            )
+            if first.returncode not in (0, 3):
+                raise SystemExit(first.stderr.decode()[-2000:])
+            command = [sys.executable, "-c", ALONE, "resume", "r", "--max-calls", "1000000", *where]
+            began, used = time.monotonic(), []
+            for _ in range(2):
+                done = subprocess.run(command, env=environment(home), capture_output=True, text=True)
+                if done.returncode:
+                    raise SystemExit(done.stderr[-2000:])
+                seconds, peak = done.stderr.split()[-2:]
+                used.append((float(seconds), int(peak) / 1024, time.monotonic() - began))
+            calls = requests_of(home, "r")[0]
+            cost = (used[0][0] - used[1][0]) / calls
+            print(
+                f"{kind}: {calls:,} calls, {1000 * cost:.2f} ms of the driver's processor each, "
+                f"{used[0][2]:.0f} s elapsed, {used[0][1]:.0f} MB at most",
+                flush=True,
+            )
+
+
 def _nothing(value: int) -> int:
     return value
 
@@ -186,13 +234,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=["same", "kill", "cost", "speed"])
+    parser.add_argument("what", choices=["same", "kill", "cost", "speed", "driver"])
     parser.add_argument("--shared", type=Path, help="folder of logs, for the replayed run")
     parser.add_argument("--units", type=int, default=100)
     parser.add_argument("--seeds", type=int, default=64, help="of the ablation that is timed")
     parser.add_argument("--places", nargs="*", default=["local", "ray"], help="of the ablation that is timed")
+    parser.add_argument("--at-once", type=int, default=3, help="gaps that the driver is measured with")
     options = parser.parse_args()
-    {"same": same, "kill": kill, "cost": cost, "speed": speed}[options.what](options)
+    {"same": same, "kill": kill, "cost": cost, "speed": speed, "driver": driver}[options.what](options)
 
 
 if __name__ == "__main__":

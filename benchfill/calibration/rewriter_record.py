@@ -13,6 +13,7 @@ narrower than the one observed among the well-measured hits, measurement include
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.special import stdtrit
+from scipy.special import stdtr, stdtrit
 
 from benchfill.calibration.online import CandidatePrior, ItemPosterior
 
@@ -145,21 +146,23 @@ class RewriterRecord:
         order = np.argsort(np.abs(way[well]), kind="stable")
         return np.abs(way[well])[order], np.abs(off - bias - pull * way)[well][order]
 
-    def _observed(self, distance: float) -> float:
+    def _observed(self, distance: Floats) -> Floats:
         """Scale of a t as wide, in its central half and nine tenths, as the misses from parents no further off.
 
         At least the nearer half of them; 0 while there are too few to tell.
         """
         if len(self.hits) < ENOUGH:
-            return 0.0
+            return np.zeros(distance.shape)
         away, misses = self._misses
         if len(misses) < ENOUGH:
-            return 0.0
-        within = max(int(np.searchsorted(away, distance, side="right")), (len(misses) + 1) // 2, ENOUGH)
-        if within not in self._spreads:
-            half, nine = np.quantile(misses[:within], [0.5, 0.9]) / stdtrit(DF, [0.75, 0.95])
-            self._spreads[within] = float(max(half, nine))
-        return self._spreads[within]
+            return np.zeros(distance.shape)
+        within = np.searchsorted(away, distance, side="right")
+        within = np.maximum(within, max((len(misses) + 1) // 2, ENOUGH))
+        for count in np.unique(within).tolist():
+            if count not in self._spreads:
+                half, nine = np.quantile(misses[:count], [0.5, 0.9]) / stdtrit(DF, [0.75, 0.95])
+                self._spreads[count] = float(max(half, nine))
+        return np.array([self._spreads[count] for count in within.tolist()])
 
     @cached_property
     def _spreads(self) -> dict[int, float]:
@@ -168,11 +171,16 @@ class RewriterRecord:
 
     def prior(self, target: float, parent: float, parent_sd: float = 0.0) -> CandidatePrior:
         """Prior of an item written for ``target`` from a parent at ``parent`` (z), known to ``parent_sd``."""
+        center, scale = self._where(target, np.array([parent]), np.array([parent_sd]))
+        return CandidatePrior(float(center[0]), float(scale[0]), DF)
+
+    def _where(self, target: float, parent: Floats, parent_sd: Floats) -> tuple[Floats, Floats]:
+        """Centers and scales of the priors of items written from these parents."""
         bias, pull, near, growth = self._mode
         way = parent - target
-        learned = math.sqrt(near**2 + growth**2 * (way**2 + parent_sd**2))
-        scale = max(LEAST_SCALE, learned, self._observed(abs(way)), abs(pull) * parent_sd)
-        return CandidatePrior(target + bias + pull * way, scale, DF)
+        learned = np.sqrt(near**2 + growth**2 * (way**2 + parent_sd**2))
+        scale = np.maximum(learned, np.maximum(LEAST_SCALE, self._observed(np.abs(way))))
+        return target + bias + pull * way, np.maximum(scale, abs(pull) * parent_sd)
 
     def kept(self, tolerance: float) -> KeptDistance:
         """What the hits say of distances that it never goes below.
@@ -204,9 +212,12 @@ class RewriterRecord:
         weight /= weight.sum() + 1.0 - KEEPS_ONE
         return KeptDistance(tuple(distances.tolist()), tuple(weight.tolist()))
 
-    def promise(self, target: float, tolerance: float, parent: float, parent_sd: float = 0.0) -> float:
-        """Chance that an item written from this parent lies within the tolerance of the target."""
-        return self.prior(target, parent, parent_sd).chance_within(target, tolerance)
+    def promise(self, target: float, tolerance: float, parent: Floats, parent_sd: Floats) -> Floats:
+        """Chance (parents,) that an item written from each lies within the tolerance of the target; z."""
+        center, scale = self._where(target, parent, parent_sd)
+        ends = (np.array([[-tolerance], [tolerance]]) + target - center) / scale
+        below, above = stdtr(DF, ends)
+        return np.asarray(above - below)
 
 
 def choose_parents(
@@ -235,14 +246,15 @@ def choose_parents(
     if not places:
         return []
 
-    def rank(place: tuple[str, float, float, bool]) -> tuple[float, float, str]:
-        name, z, sd, _ = place
-        return (-round(record.promise(target, tolerance, z, sd), 9), abs(z - target) + 0.8 * sd, name)
-
-    ranked = [place[0] for place in sorted(places, key=rank)]
+    z, sd = np.array([place[1:3] for place in places]).T
+    # Rounded: what differs by less is a tie.
+    promise = np.round(record.promise(target, tolerance, z, sd), 9)
+    away = np.abs(z - target) + 0.8 * sd
+    names = [place[0] for place in places]
+    ranked = [name for *_, name in sorted(zip((-promise).tolist(), away.tolist(), names, strict=True))]
     originals = {name for name, _, _, original in places if original}
     wanted = [name for name in ranked if name in originals][: max(1, count // 4)]
-    others = [name for name in ranked if name not in wanted]
-    taken = {*wanted, *others[: count - len(wanted)]}
+    others = (name for name in ranked if name not in wanted)
+    taken = {*wanted, *itertools.islice(others, count - len(wanted))}
     chosen = [name for name in ranked if name in taken]
     return [chosen[index % len(chosen)] for index in range(count)]

@@ -221,7 +221,8 @@ class _Search:
         places += [(name, z, sd, False) for name, (z, sd) in self.history.children.items()]
         parents = choose_parents(record, places, gap.target, gap.tolerance, rules.candidates)
         where = {name: (z, sd) for name, z, sd, _ in places}
-        chance = max(record.promise(gap.target, gap.tolerance, *where[parent]) for parent in parents)
+        z, sd = np.array([where[parent] for parent in parents]).T
+        chance = float(record.promise(gap.target, gap.tolerance, z, sd).max())
         models = self.frozen.theta.size
         current: list[str] = []
         for written in self.source.write(number, parents, {name: z for name, (z, _) in where.items()}):

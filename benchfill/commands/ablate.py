@@ -61,7 +61,9 @@ def ablate(
 
       benchfill ablate --seeds 100 --svg ablation.svg
 
-      benchfill ablate --world replay --items I.jsonl --responses R.csv --bank-items B.jsonl --bank-responses BR.csv
+      \b
+      benchfill ablate --world replay --items I.jsonl --responses R.csv \\
+        --bank-items B.jsonl --bank-responses BR.csv
     """
     from benchfill.atomic import write_whole
     from benchfill.display.ablation import ablation_document, print_ablation

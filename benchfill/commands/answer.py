@@ -67,7 +67,7 @@ def answer(
 
       benchfill answer items.jsonl --attempts 8 --out responses.csv
 
-      benchfill answer items.jsonl --attempts 8 --out responses.csv --max-cost 20 --dry-run
+      benchfill answer items.jsonl --attempts 8 --out responses.csv --dry-run
     """
     from benchfill.logs.items import parse_mapping, read_items
     from benchfill.settings import load_settings

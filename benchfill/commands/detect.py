@@ -70,7 +70,9 @@ def detect(
 
       benchfill detect step-1000.csv step-2000.csv --difficulties diagnosis.json
 
-      benchfill detect step-1000.csv step-2000.csv --axis pool.csv --added new-items.jsonl --width 0.1
+      \b
+      benchfill detect step-1000.csv step-2000.csv --axis pool.csv \\
+        --added new-items.jsonl --width 0.1
     """
     import json
 

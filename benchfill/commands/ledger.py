@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from benchfill.commands.groups import command_group
 from benchfill.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ledger_app"]
 
-ledger_app = typer.Typer(
+ledger_app = command_group(
     invoke_without_command=True,
     help="Show what was spent, by run, role and model. Replies taken from the ledger cost nothing.\n\n"
     "Examples:\n\n  benchfill ledger\n\n  benchfill ledger --run my-run --json\n\n"

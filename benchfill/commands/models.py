@@ -91,7 +91,9 @@ def models(
 
       benchfill models arc.csv gsm8k.csv --hide models --json
 
-      benchfill models train.csv --test test.csv --model model_slopes --model neural
+      \b
+      benchfill models train.csv --test test.csv --model model_slopes \\
+        --model neural
     """
     import json
 

@@ -55,7 +55,9 @@ def prune(
 
       benchfill prune responses.csv --keep 0.5 --out-ids kept.txt
 
-      benchfill prune responses.csv --keep 200 --items items.jsonl --out-items smaller.jsonl
+      \b
+      benchfill prune responses.csv --keep 200 --items items.jsonl \\
+        --out-items smaller.jsonl
     """
     import json
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from benchfill.commands.groups import command_group
 from benchfill.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["review_app"]
 
-review_app = typer.Typer(
+review_app = command_group(
     no_args_is_help=True,
     help="Have people review the accepted items, double-blind.\n\n"
     "Examples:\n\n  benchfill review export my-run --reviewers 2 --out packets\n\n"
@@ -65,7 +66,7 @@ def export(
 
       benchfill review export my-run --reviewers 2 --out packets
 
-      benchfill review export my-run --reviewer ada --reviewer emmy --originals 2 --out packets
+      benchfill review export my-run --reviewer ada --reviewer emmy --out packets
 
       benchfill review export my-run --adjudicate --out third
     """

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from benchfill.commands.groups import command_group
 from benchfill.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["path", "runs_app", "status"]
 
 
-runs_app = typer.Typer(
+runs_app = command_group(
     invoke_without_command=True,
     help="List the runs, the one touched last at the end; compare two; throw one away.\n\n"
     "Examples:\n\n  benchfill runs\n\n  benchfill runs compare first second\n\n  benchfill runs rm old --ledger",

@@ -66,7 +66,17 @@ def test_badly_measured_hits_are_not_mistaken_for_a_wide_spread():
 def test_spread_that_grows_with_the_distance_prefers_near_parents():
     record = RewriterRecord(hits(80, near=0.01, growth=0.4))
     assert record.prior(0.5, 0.8).scale > 2 * record.prior(0.5, 0.5).scale
-    assert record.promise(0.5, 0.01, 0.5) > 2 * record.promise(0.5, 0.01, 0.8)
+    near, far = record.promise(0.5, 0.01, np.array([0.5, 0.8]), np.zeros(2))
+    assert near > 2 * far
+
+
+def test_promises_are_those_of_the_priors():
+    rng = np.random.default_rng(1)
+    parents, errors = rng.uniform(0, 1, 50), rng.uniform(0, 0.2, 50)
+    for record in (NOTHING, RewriterRecord(hits(3)), RewriterRecord(hits(60, near=0.02, growth=0.4))):
+        priors = [record.prior(0.4, *place) for place in zip(parents.tolist(), errors.tolist(), strict=True)]
+        expected = [prior.chance_within(0.4, 0.05) for prior in priors]
+        np.testing.assert_allclose(record.promise(0.4, 0.05, parents, errors), expected, rtol=1e-12)
 
 
 def test_the_order_of_hits_does_not_matter():
