@@ -62,8 +62,8 @@ def ablate(
       benchfill ablate --seeds 100 --svg ablation.svg
 
       \b
-      benchfill ablate --world replay --items I.jsonl --responses R.csv \\
-        --bank-items B.jsonl --bank-responses BR.csv
+    benchfill ablate --world replay --items I.jsonl --responses R.csv \\
+      --bank-items B.jsonl --bank-responses BR.csv
     """
     from benchfill.atomic import write_whole
     from benchfill.display.ablation import ablation_document, print_ablation

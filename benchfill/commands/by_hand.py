@@ -56,8 +56,8 @@ def edit(
       benchfill edit bf-1a2b3c4d5e6f --reason "unit was missing"
 
       \b
-      benchfill edit bf-1a2b3c4d5e6f --reason "key was wrong" --answer 42 \\
-        --solution "6 * 7 = 42"
+    benchfill edit bf-1a2b3c4d5e6f --reason "key was wrong" --answer 42 \\
+      --solution "6 * 7 = 42"
     """
     from benchfill.commands.item_text import edit_in_editor
     from benchfill.graph.by_hand import HandWritten

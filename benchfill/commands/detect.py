@@ -71,8 +71,8 @@ def detect(
       benchfill detect step-1000.csv step-2000.csv --difficulties diagnosis.json
 
       \b
-      benchfill detect step-1000.csv step-2000.csv --axis pool.csv \\
-        --added new-items.jsonl --width 0.1
+    benchfill detect step-1000.csv step-2000.csv --axis pool.csv \\
+      --added new-items.jsonl --width 0.1
     """
     import json
 

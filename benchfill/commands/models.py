@@ -92,8 +92,8 @@ def models(
       benchfill models arc.csv gsm8k.csv --hide models --json
 
       \b
-      benchfill models train.csv --test test.csv --model model_slopes \\
-        --model neural
+    benchfill models train.csv --test test.csv --model model_slopes \\
+      --model neural
     """
     import json
 

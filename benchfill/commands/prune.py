@@ -56,8 +56,8 @@ def prune(
       benchfill prune responses.csv --keep 0.5 --out-ids kept.txt
 
       \b
-      benchfill prune responses.csv --keep 200 --items items.jsonl \\
-        --out-items smaller.jsonl
+    benchfill prune responses.csv --keep 200 --items items.jsonl \\
+      --out-items smaller.jsonl
     """
     import json
 

@@ -146,8 +146,8 @@ def run(
       benchfill run --items I.jsonl --responses R.csv --dry-run
 
       \b
-      benchfill run --world replay --items I.jsonl --responses R.csv \\
-        --bank-items B.jsonl --bank-responses BR.csv
+    benchfill run --world replay --items I.jsonl --responses R.csv \\
+      --bank-items B.jsonl --bank-responses BR.csv
     """
     from benchfill.commands.answer import offer_log
     from benchfill.commands.session import work_on
