@@ -89,8 +89,8 @@ class GapResolution:
         if self.out_of_reach:
             return "not resolvable with this design: the pool is blind here"
         return (
-            f"not resolvable with this design: about {self.attempts_needed} attempts of every model at every item,"
-            f" or {self.models_needed} models like these, would resolve it"
+            f"not resolvable with this design: about {self.attempts_needed:,} attempts of every model at every item,"
+            f" or {self.models_needed:,} models like these, would resolve it"
         )
 
 

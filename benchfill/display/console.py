@@ -24,8 +24,19 @@ def make_console(stream: TextIO, *, animated: bool = False) -> Console:
 
 
 def print_table(console: Console, table: Table) -> None:
-    """Print a table, or where its words would be broken for lack of columns, each row as a list of its cells."""
-    if _least_width(table) <= console.width:
+    """Print a table, or where its words would be broken for lack of columns, each row as a list of its cells.
+
+    A table that does not fit in one line a row gives way where words end: no column is narrower than its longest word.
+    """
+    least, natural = _widths(table)
+    spare = console.width - sum(least) - _overhead(table)
+    if spare >= 0:
+        # Whoever lacks least is served first, so that as few columns as can be have cells of several lines.
+        for column, low, high in sorted(
+            zip(table.columns, least, natural, strict=True), key=lambda c: c[2] - c[1]
+        ):
+            column.width = low + min(high - low, spare)
+            spare -= column.width - low
         console.print(table)
         return
     if table.title:
@@ -39,11 +50,20 @@ def print_table(console: Console, table: Table) -> None:
         console.print()
 
 
-def _least_width(table: Table) -> int:
-    """Columns the table needs so that it breaks between words only, and intervals not at all."""
-    total = 1
+def _widths(table: Table) -> tuple[list[int], list[int]]:
+    """What each column needs where cells break between words only (intervals not at all), and where they do not."""
+    least, natural = [], []
     for column in table.columns:
-        cells = [cell.plain if isinstance(cell, Text) else str(cell) for cell in column.cells]
+        cells = [
+            cell.plain if isinstance(cell, Text) else str(cell) for cell in (column.header, *column.cells)
+        ]
         whole = cells if column.no_wrap else [word for cell in cells for word in cell.split()]
-        total += 2 + max(cell_len(text) for text in (*str(column.header).split(), *whole))
-    return total
+        least.append(max(map(cell_len, whole), default=0))
+        natural.append(max(cell_len(line) for cell in cells for line in cell.split("\n")))
+    return least, natural
+
+
+def _overhead(table: Table) -> int:
+    """What padding, dividers and edges take."""
+    _, right, _, left = table.padding
+    return 1 + len(table.columns) * (left + right + 1)

@@ -23,7 +23,8 @@ def check_lines(document: Mapping[str, Any], *, shown: int = 3) -> Iterator[Line
     yield from _shuffle(document["shuffle"])
     choice = document["model_choice"]
     if choice is not None:
-        yield "item", Text(plain_text(choice["sentence"]))
+        mark = Text("pass", "green") if choice["best"] == "1pl" else Text("see", "yellow")
+        yield mark, Text(f"item model: {plain_text(choice['sentence'])}")
     ranks = document["rank_stability"]
     if ranks is not None:
         yield _ranks(ranks)

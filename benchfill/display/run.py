@@ -62,13 +62,15 @@ def make_display(mode: Mode, *, stdout: TextIO, stderr: TextIO) -> Display:
         return NdjsonDisplay(stdout)
     console = make_console(stderr, animated=chosen == "full")
     shown = FullDisplay(console) if chosen == "full" else PlainDisplay(console)
-    return _WithResult(shown, lambda event: print_result(make_console(stdout), event))
+    return _WithResult(shown, lambda event, world: print_result(make_console(stdout), event, world=world))
 
 
-def print_result(console: Console, summary: Mapping[str, Any]) -> None:
+def print_result(console: Console, summary: Mapping[str, Any], *, world: str | None = None) -> None:
     """What came of a run: its gaps, the coverage before and after, totals, and the command that exports."""
-    print_table(console, result_table(summary["gaps"]))
-    print_table(console, coverage_table(summary["before"], summary["after"], summary["oracle"]))
+    # These figures are copied to where nobody sees who answered.
+    beside = " (simulated)" if world == "simulated" else ""
+    print_table(console, result_table(summary["gaps"], beside))
+    print_table(console, coverage_table(summary["before"], summary["after"], summary["oracle"], beside))
     # Summaries of runs of before have none.
     if summary.get("gap_check"):
         console.print(Text(gap_check_line(summary["gap_check"])), soft_wrap=True)
@@ -84,9 +86,10 @@ def print_result(console: Console, summary: Mapping[str, Any]) -> None:
 class _WithResult:
     """A display of progress, and the result once it has come."""
 
-    def __init__(self, progress: Display, result: Callable[[Mapping[str, Any]], None]) -> None:
+    def __init__(self, progress: Display, result: Callable[[Mapping[str, Any], str | None], None]) -> None:
         self._progress = progress
         self._result = result
+        self._world: str | None = None
 
     def __enter__(self) -> Self:
         self._progress.__enter__()
@@ -99,5 +102,7 @@ class _WithResult:
 
     def __call__(self, event: Mapping[str, Any]) -> None:
         self._progress(event)
-        if event["event"] == "summary":
-            self._result(event)
+        if event["event"] == "run_started":
+            self._world = event["world"]
+        elif event["event"] == "summary":
+            self._result(event, self._world)

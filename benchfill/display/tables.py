@@ -106,10 +106,10 @@ def gap_check_line(check: Row) -> str:
     )
 
 
-def result_table(gaps: Sequence[Row]) -> Table:
-    """What came of each gap."""
+def result_table(gaps: Sequence[Row], beside: str = "") -> Table:
+    """What came of each gap; `beside` stands behind the title."""
     table = _table(
-        "Result",
+        f"Result{beside}",
         "gap",
         "target",
         "item",
@@ -153,9 +153,10 @@ def _ml(gap: Row) -> str:
     return "none" if gap.get("z_ml") is None else number(gap["z_ml"])
 
 
-def coverage_table(before: Row, after: Row, oracle: Row) -> Table:
+def coverage_table(before: Row, after: Row, oracle: Row, beside: str = "") -> Table:
     """Gaps of the benchmark before and after, beside an oracle that hits every midpoint."""
-    table = _table("Coverage", "", "before", "after", "oracle", "share of the oracle's reduction", right=True)
+    headers = ("", "before", "after", "oracle", "share of the oracle's reduction")
+    table = _table(f"Coverage{beside}", *headers, right=True)
     table.columns[0].justify = "left"
     for label, name in (("Max Gap", "max_gap"), ("top-3 gap sum", "top3_sum")):
         values = (before[name], after[name], oracle[name])
@@ -223,7 +224,7 @@ def status_tables(gaps: Sequence[Row], candidates: Sequence[Row]) -> list[Table]
             _text(gap.get("rounds")),
             _text(gap.get("accepted")),
             *_place(gap),
-            _text(gap.get("attempts")),
+            _count(gap.get("attempts")),
             _outcome(gap),
         )
     second = _table(
@@ -238,7 +239,7 @@ def status_tables(gaps: Sequence[Row], candidates: Sequence[Row]) -> list[Table]
             _text(row["candidate"]),
             *_place(row),
             deviation(row.get("expected_deviation")),
-            _text(row.get("attempts")),
+            _count(row.get("attempts")),
             status,
         )
     return [first, second]
@@ -280,6 +281,10 @@ def _place(row: Row) -> tuple[str, Text]:
 
 def _text(value: object) -> Text:
     return Text("-" if value is None else plain_text(str(value)))
+
+
+def _count(count: int | None) -> str:
+    return "-" if count is None else f"{count:,}"
 
 
 def _status(status: str | None) -> Text:

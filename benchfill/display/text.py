@@ -61,13 +61,15 @@ def deviation(value: float | None) -> str:
 
 
 def amount(count: float | None) -> str:
-    """A count in at most five characters: 950, 12.3k, 4.5M."""
+    """A count in at most five characters: 9,999, 12.3k, 4.5M."""
     if count is None:
         return "-"
     for limit, factor, unit in ((1e4, 1.0, ""), (1e6, 1e3, "k"), (1e9, 1e6, "M")):
         if count < limit:
             shown = count / factor
-            return f"{shown:.0f}{unit}" if not unit or shown >= 99.95 else f"{shown:.1f}{unit}"
+            if not unit:
+                return f"{shown:,.0f}"
+            return f"{shown:.0f}{unit}" if shown >= 99.95 else f"{shown:.1f}{unit}"
     return f"{count / 1e9:.1f}G"
 
 

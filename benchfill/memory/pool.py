@@ -249,9 +249,17 @@ class Pool:
     # -- candidates ---------------------------------------------------------------------------------
 
     def save_candidate(self, candidate: Candidate, item: Item | None = None) -> None:
-        """Keep a rewrite, with its item when something usable was submitted."""
-        with self.database.transaction():
-            if item is not None:
+        """Keep a rewrite, with its item when something usable was submitted.
+
+        Writers of a round may write the same text from parents of other answer types: the item is the first writer's,
+        whoever is done first.
+        """
+        with self.database.transaction() as connection:
+            earlier = connection.execute(
+                "SELECT 1 FROM candidates WHERE item = ? AND by_hand = '' AND (gap, round, writer) < (?, ?, ?)",
+                (candidate.item, candidate.gap, candidate.round, candidate.writer),
+            ).fetchone()
+            if item is not None and (candidate.by_hand or earlier is None):
                 self._upsert_item(item, "hand" if candidate.by_hand else "candidate")
             self._save("candidates", [candidate])
 

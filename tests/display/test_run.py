@@ -286,6 +286,7 @@ def test_result_shows_gaps_coverage_totals_and_export(monkeypatch: pytest.Monkey
     lines = [re.sub(r" {2,}", "  ", line.strip()) for line in stdout.splitlines()]
     assert "1  0.420  g1-r1-c2  0.419  [0.399, 0.439]  none  0.0081  1,536  filled" in lines
     assert "2  0.730  -  -  -  -  -  1,536  unfilled" in lines
+    assert {"Result (simulated)", "Coverage (simulated)"} <= set(lines)
     # (0.54 - 0.45) / (0.54 - 0.36) of the oracle's reduction; none where the oracle cannot reduce it.
     assert "top-3 gap sum  0.540  0.450  0.360  50.0%" in lines
     assert "Max Gap  0.180  0.180  0.180  -" in lines

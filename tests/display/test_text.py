@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import math
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich import box
+from rich.console import Console
+from rich.table import Table
 
+from benchfill.display.console import print_table
 from benchfill.display.text import amount, cost, counted, duration, interval, number, plain_text, z_interval
 
 
@@ -48,7 +53,7 @@ def test_numbers() -> None:
     assert [amount(n) for n in (None, 0, 9999, 10_000, 99_949, 123_456, 999_999, 1_234_567, 2e9)] == [
         "-",
         "0",
-        "9999",
+        "9,999",
         "10.0k",
         "99.9k",
         "123k",
@@ -59,3 +64,15 @@ def test_numbers() -> None:
     assert [duration(s) for s in (None, -1.0, 41.4, 59.6, 3725)] == ["-", "0:00", "0:41", "1:00", "1:02:05"]
     assert [cost(c) for c in (None, 0.0123, 12.345)] == ["no prices", "cost 0.0123", "cost 12.35"]
     assert [counted(n, "retry") for n in (0, 1, 1200)] == ["0 retries", "1 retry", "1,200 retries"]
+
+
+def test_a_table_that_is_too_wide_gives_way_where_words_end():
+    stream = io.StringIO()
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for header in ("run", "tokens in", "tokens out"):
+        table.add_column(header, overflow="fold")
+    table.add_row("a-long-name-of-a-run", "1", "2")
+    print_table(Console(file=stream, width=20 + 2 * 6 + 3 * 2 + 1), table)
+    lines = [" ".join(line.split()) for line in stream.getvalue().splitlines()]
+    assert lines[1:3] == ["tokens tokens", "run in out"]
+    assert lines[4] == "a-long-name-of-a-run 1 2"

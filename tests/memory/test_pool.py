@@ -72,6 +72,20 @@ def test_the_same_rows_again_change_nothing(pool: Pool):
     assert len(pool.candidates()) == 1
 
 
+@pytest.mark.parametrize("order", [(2, 1), (1, 2)])
+def test_the_same_text_of_two_writers_is_the_first_ones_item_whoever_is_done_first(pool: Pool, order):
+    for writer in order:
+        name = f"g1r02w{writer}"
+        candidate = dataclasses.replace(CANDIDATE, id=name, item="bf-2", round=2, writer=writer)
+        item = Item(
+            "bf-2", "1+1?", "2", f"solution {writer}", answer_type="numeric" if writer == 1 else "expr"
+        )
+        pool.save_candidate(candidate, item)
+    kept = pool.item("bf-2")
+    assert kept is not None
+    assert (kept.answer_type, kept.solution) == ("numeric", "solution 1")
+
+
 def test_a_failed_transaction_leaves_nothing_half_written(pool: Pool):
     class Broken(Exception):
         pass
