@@ -111,7 +111,8 @@ def climb(
                 break
             phi, (value, nodes, places) = phi + step, found
     raise BenchfillError(
-        f"The fit of the item model {name} did not converge.", "Check the response log for damaged counts."
+        f"The fit of the item model {name} did not converge.",
+        "Its answers may hold too little for so many parameters; simpler models stand apart from it.",
     )
 
 

@@ -92,10 +92,14 @@ def import_(
 
 def _print(report: ImportReport, texts: int) -> None:
     missing = sum(report.missing.values())
-    logs = f"{len(report.files)} logs ({', '.join(sorted({each.format for each in report.files}))})"
+    from benchfill.display.text import counted
+
+    logs = (
+        f"{counted(len(report.files), 'log')} ({', '.join(sorted({each.format for each in report.files}))})"
+    )
     typer.echo(
-        f"{logs}: {len(report.models)} models, {report.items} items ({texts} with text), "
-        f"{report.attempts} attempts, {missing} missing."
+        f"{logs}: {counted(len(report.models), 'model')}, {counted(report.items, 'item')} ({texts:,} with text), "
+        f"{counted(report.attempts, 'attempt')}, {missing:,} missing."
     )
     width = max(map(len, report.models))
     typer.echo(

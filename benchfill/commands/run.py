@@ -107,7 +107,7 @@ def run(
             "--at-once",
             min=1,
             help="Search so many gaps at the same time (default 1: one after the other, each learns from those "
-            "before).",
+            "before); the first gap of a rewriter that nothing is known of goes alone.",
         ),
     ] = None,
     strategy: Annotated[

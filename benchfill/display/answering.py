@@ -76,7 +76,7 @@ class AnswerProgress:
         parts = [
             f"{counted(meter['calls'], 'call')} ({meter['from_ledger']:,} from the ledger)",
             f"{amount(meter['tokens_in'])} tokens in, {amount(meter['tokens_out'])} out",
-            cost(meter["cost"]),
+            cost(meter["cost"], meter["calls"]),
         ]
         return " | ".join(parts)
 

@@ -75,7 +75,7 @@ def _rows(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[tuple[str
             "tokens in, out",
             [f"{amount(side['tokens_in'])}, {amount(side['tokens_out'])}" for side in (first, second)],
         ),
-        ("cost", [cost(side["cost"]) for side in (first, second)]),
+        ("cost", [cost(side["cost"], side["calls"]) for side in (first, second)]),
     ]
 
 

@@ -43,11 +43,28 @@ def print_table(console: Console, table: Table) -> None:
         console.print(Text(str(table.title), style="bold"))
     headers = [str(column.header) for column in table.columns]
     longest = max(len(header) for header in headers)
-    for row in zip(*(column.cells for column in table.columns), strict=True):
-        for header, cell in zip(headers, row, strict=True):
-            value = cell if isinstance(cell, Text) else Text(str(cell))
-            console.print(Text.assemble((header.ljust(longest), "dim"), "  ", value), soft_wrap=True)
+    for row in _whole_rows(table):
+        for header, value in zip(headers, row, strict=True):
+            if value.plain:
+                console.print(Text.assemble((header.ljust(longest), "dim"), "  ", value), soft_wrap=True)
         console.print()
+
+
+def _whole_rows(table: Table) -> list[list[Text]]:
+    """Rows that can stand alone: without a name of its own a row is about that above it, with its own or with more."""
+    rows: list[list[Text]] = []
+    for row in zip(*(column.cells for column in table.columns), strict=True):
+        cells = [cell if isinstance(cell, Text) else Text(str(cell)) for cell in row]
+        if rows and len(cells) > 1 and not cells[0].plain and not cells[1].plain:
+            rows[-1] = [
+                Text(" ").join(each for each in pair if each.plain)
+                for pair in zip(rows[-1], cells, strict=True)
+            ]
+        elif rows and not cells[0].plain:
+            rows.append([rows[-1][0], *cells[1:]])
+        else:
+            rows.append(cells)
+    return rows
 
 
 def _widths(table: Table) -> tuple[list[int], list[int]]:

@@ -83,10 +83,9 @@ def print_models(document: Mapping[str, Any], stream: TextIO | None = None) -> N
     for at, each in enumerate(comparison["contenders"]):
         scores = each["scores"]
         style = "bold" if at == comparison["best"] else ""
-        cells: list[Text | str] = [Text(NAMES[each["model"]], style=style), _SCOPES[each["scope"]]]
+        cells: list[Text | str] = [Text(NAMES[each["model"]], style=style), _SCOPES[each["scope"]].split()[0]]
         if scores is None:
-            cells[1] = Text(f"{_SCOPES[each['scope']]}; not fitted: {plain_text(each['failure'])}")
-            cells += [""] * 7
+            cells += ["not fitted", *[""] * 6]
         else:
             cells += [
                 number(scores["log_loss"], 4),
@@ -96,6 +95,11 @@ def print_models(document: Mapping[str, Any], stream: TextIO | None = None) -> N
             ]
         table.add_row(*cells)
     print_table(console, table)
+    for each in comparison["contenders"]:
+        if each["failure"]:
+            console.print(
+                Text(f"{NAMES[each['model']]} not fitted: {plain_text(each['failure'])}"), soft_wrap=True
+            )
     console.print(Text(comparison["sentence"]), soft_wrap=True)
     if comparison["best"] is not None:
         best = comparison["contenders"][comparison["best"]]

@@ -184,7 +184,7 @@ def meter_parts(event: Mapping[str, Any], since: float = 0.0) -> list[str]:
     parts = [
         counted(event["calls"], "call") + ledger,
         f"{amount(event['tokens_in'])} tokens in, {amount(event['tokens_out'])} out",
-        cost(event["cost"]),
+        cost(event["cost"], event["calls"]),
         counted(event["retries"], "retry"),
         f"{duration(event['elapsed'] + since)} elapsed",
     ]

@@ -173,7 +173,7 @@ def totals_line(totals: Row) -> str:
         f"{counted(totals['calls'], 'call')} ({totals['from_ledger']:,} from the ledger)",
         counted(totals["attempts"], "attempt"),
         f"{amount(totals['tokens_in'])} tokens in, {amount(totals['tokens_out'])} out",
-        cost(totals["cost"]),
+        cost(totals["cost"], totals["calls"]),
         f"{duration(totals['elapsed'])} elapsed",
     ]
     return " | ".join(parts)
@@ -196,7 +196,7 @@ def runs_table(runs: Sequence[Row]) -> Table:
         table.add_row(
             _text(run["run"]),
             _status(run.get("status")),
-            _text(run.get("world")),
+            _text(run.get("world") or None),
             _text(run.get("benchmark")),
             _text(run.get("seed")),
             "-" if filled is None or gaps is None else f"{filled} of {gaps}",

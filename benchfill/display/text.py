@@ -88,8 +88,9 @@ def duration(seconds: float | None) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
-def cost(value: float | None) -> str:
-    """Cost in the unit of the configured prices; "no prices" when there are none."""
+def cost(value: float | None, calls: int) -> str:
+    """Cost of so many calls in the unit of the configured prices; "no prices" when there are none."""
     if value is None:
-        return "no prices"
+        # A meter that has seen no call does not know whether there are prices.
+        return "no prices" if calls else "nothing spent"
     return f"cost {value:.2f}" if value >= 1 else f"cost {value:.4f}"

@@ -14,8 +14,8 @@ from benchfill.memory.pool import Pool
 
 __all__ = ["compare_runs", "differing_settings"]
 
-# Widths and places that agree to this many digits are one gap.
-DIGITS = 9
+# Gaps whose ends and target agree to this many digits are one gap: as many as are shown, and typed after --gap.
+DIGITS = 3
 
 
 def compare_runs(first: Pool, second: Pool, ledger: Ledger | None) -> dict[str, Any]:

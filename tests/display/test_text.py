@@ -62,7 +62,8 @@ def test_numbers() -> None:
         "2.0G",
     ]
     assert [duration(s) for s in (None, -1.0, 41.4, 59.6, 3725)] == ["-", "0:00", "0:41", "1:00", "1:02:05"]
-    assert [cost(c) for c in (None, 0.0123, 12.345)] == ["no prices", "cost 0.0123", "cost 12.35"]
+    assert [cost(c, 9) for c in (None, 0.0123, 12.345)] == ["no prices", "cost 0.0123", "cost 12.35"]
+    assert cost(None, 0) == "nothing spent"
     assert [counted(n, "retry") for n in (0, 1, 1200)] == ["0 retries", "1 retry", "1,200 retries"]
 
 
@@ -76,3 +77,19 @@ def test_a_table_that_is_too_wide_gives_way_where_words_end():
     lines = [" ".join(line.split()) for line in stream.getvalue().splitlines()]
     assert lines[1:3] == ["tokens tokens", "run in out"]
     assert lines[4] == "a-long-name-of-a-run 1 2"
+
+
+def test_a_table_in_a_narrow_terminal_becomes_lists_of_what_is_there():
+    stream = io.StringIO()
+    table = Table("name", "items", "score")
+    table.add_row("a-benchmark-with-a-long-name", "30", "0.5")
+    table.add_row("", "", "[0.4, 0.6]")
+    table.add_row("", "7", "")
+    print_table(Console(file=stream, width=20), table)
+    assert [line.split() for line in stream.getvalue().split("\n\n")[0].splitlines()] == [
+        ["name", "a-benchmark-with-a-long-name"],
+        ["items", "30"],
+        ["score", "0.5", "[0.4,", "0.6]"],
+    ]
+    assert "score" not in stream.getvalue().split("\n\n")[1]
+    assert stream.getvalue().count("a-benchmark") == 2
