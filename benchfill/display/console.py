@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TextIO
 
 from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 __all__ = ["make_console", "print_table"]
@@ -28,15 +29,22 @@ def print_table(console: Console, table: Table) -> None:
 
     A table that does not fit in one line a row gives way where words end: no column is narrower than its longest word.
     """
-    least, natural = _widths(table)
-    spare = console.width - sum(least) - _overhead(table)
-    if spare >= 0:
-        # Whoever lacks least is served first, so that as few columns as can be have cells of several lines.
-        for column, low, high in sorted(
-            zip(table.columns, least, natural, strict=True), key=lambda c: c[2] - c[1]
-        ):
-            column.width = low + min(high - low, spare)
-            spare -= column.width - low
+    room = console.width - _overhead(table)
+    columns = [_cells(column) for column in table.columns]
+    whole = [_whole_width(column) for column in table.columns]
+    if sum(whole) <= room:
+        console.print(table)
+        return
+    if sum(_width(cells, None) for cells in columns) <= room:
+        # As many lines a cell as are needed, and no more; what is left over goes to whoever lacks least.
+        lines = 1
+        while sum(widths := [_width(cells, lines) for cells in columns]) > room:
+            lines += 1
+        spare = room - sum(widths)
+        for at in sorted(range(len(columns)), key=lambda at: whole[at] - widths[at]):
+            more = min(whole[at] - widths[at], spare)
+            table.columns[at].width = widths[at] + more
+            spare -= more
         console.print(table)
         return
     if table.title:
@@ -67,17 +75,34 @@ def _whole_rows(table: Table) -> list[list[Text]]:
     return rows
 
 
-def _widths(table: Table) -> tuple[list[int], list[int]]:
-    """What each column needs where cells break between words only (intervals not at all), and where they do not."""
-    least, natural = [], []
-    for column in table.columns:
-        cells = [
-            cell.plain if isinstance(cell, Text) else str(cell) for cell in (column.header, *column.cells)
-        ]
-        whole = cells if column.no_wrap else [word for cell in cells for word in cell.split()]
-        least.append(max(map(cell_len, whole), default=0))
-        natural.append(max(cell_len(line) for cell in cells for line in cell.split("\n")))
-    return least, natural
+def _whole_width(column: Column) -> int:
+    """What a column takes where no cell is broken."""
+    cells = [cell.plain if isinstance(cell, Text) else str(cell) for cell in (column.header, *column.cells)]
+    return max(cell_len(line) for cell in cells for line in cell.split("\n"))
+
+
+def _cells(column: Column) -> list[list[int]]:
+    """Header and cells of a column, each as the widths of what cannot be broken: words, or the whole of an interval."""
+    cells = [cell.plain if isinstance(cell, Text) else str(cell) for cell in (column.header, *column.cells)]
+    return [[cell_len(part) for part in ([cell] if column.no_wrap else cell.split())] for cell in cells]
+
+
+def _width(cells: Sequence[Sequence[int]], lines: int | None) -> int:
+    """The least width at which every cell takes at most so many lines (None: however many)."""
+    width = max((part for cell in cells for part in cell), default=0)
+    while lines is not None and any(_lines(cell, width) > lines for cell in cells):
+        width += 1
+    return width
+
+
+def _lines(parts: Sequence[int], width: int) -> int:
+    lines, used = 1, -1
+    for part in parts:
+        if used + 1 + part > width:
+            lines, used = lines + 1, part
+        else:
+            used += 1 + part
+    return lines
 
 
 def _overhead(table: Table) -> int:
