@@ -105,7 +105,11 @@ async def _check_items(path: Path, mapping: list[str] | None, settings: GradingS
     from benchfill.tools.grading import Grader, failing_keys
     from benchfill.tools.sandbox import Sandbox
 
-    items = read_items(path, mapping=parse_mapping(mapping or [])).items
+    file = read_items(path, mapping=parse_mapping(mapping or []))
+    # Options that stand twice or characters that were repaired change what an item asks, though its key grades true.
+    for note in file.notes:
+        typer.echo(f"Note: {note}", err=True)
+    items = file.items
     with Sandbox() as sandbox:
         failing = await failing_keys(Grader(sandbox, settings), items)
     for item, grade in failing:
