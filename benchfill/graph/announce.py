@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import benchfill
 from benchfill.graph.endpoints import Roles
-from benchfill.graph.plan import aim_of
+from benchfill.graph.plan import LARGEST_SHARE, aim_of
 from benchfill.graph.search import Emit, Search
 from benchfill.memory.pool import Pool
 from benchfill.memory.records import RunRow
@@ -53,7 +53,7 @@ def announce(pool: Pool, run: RunRow, roles: Roles, emit: Emit) -> None:
 
 
 def say_what_is_out_of_reach(search: Search) -> None:
-    """Gaps whose tolerance the limit of attempts does not allow, before anything is asked."""
+    """Gaps whose tolerance the limit of attempts does not allow, or is too wide for them, before anything is asked."""
     for gap in search.pool.gaps():
         aim = aim_of(gap, scale=search.scale, theta=search.theta, settings=search.settings)
         if gap.status == "open" and aim.tolerance > gap.tolerance:
@@ -62,6 +62,13 @@ def say_what_is_out_of_reach(search: Search) -> None:
                 f"item (the pool's answers tell {100 * aim.efficiency:.0f}% of what they could there), the limit is "
                 f"{search.settings.max_attempts}; the search aims at {aim.tolerance:.4f}. More: search.max_attempts, "
                 "models of abilities nearer to the target, or --relative-tolerance"
+            )
+            search.emit("stage", name="plan", message=message, fraction=None)
+        elif gap.status == "open" and LARGEST_SHARE * (gap.hi - gap.lo) < gap.tolerance:
+            width = f"{gap.hi - gap.lo:.3f}"
+            message = (
+                f"gap {gap.gap}: tolerance {gap.tolerance:.4f} is more than a sixth of its width {width}: "
+                "an item may count as within it and leave the gap as it is, or lie outside of it"
             )
             search.emit("stage", name="plan", message=message, fraction=None)
 
