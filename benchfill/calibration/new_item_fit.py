@@ -28,6 +28,8 @@ ONE_SIDED = 1.645
 # Share of the benchmark's own items whose slopes may lie below what is still taken for one of them.
 OWN_SHARE = 0.02
 STEPS = 60
+# Items whose slopes are fitted at the same time, for the memory it takes.
+TOGETHER = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,34 +83,13 @@ def new_item_fit(
     ability, right, asked = ability[asked > 0], right[asked > 0], asked[asked > 0]
     if not ability.size:
         return NewItemFit(1.0, SLOPE_PRIOR_SD, None, None)
-    away = ability - float(np.average(ability, weights=asked))
-    # The intercept is free but for a touch that keeps all-right and all-wrong answers finite.
-    weak, steep = 0.01, SLOPE_PRIOR_SD**-2
-    level, slope = 0.0, 1.0
-    variance, chance = SLOPE_PRIOR_SD**2, asked
-    for _ in range(STEPS + 1):
-        curve = expit(np.clip(level + slope * away, -30.0, 30.0))
-        chance = guessing + (1.0 - guessing) * curve
-        tilt = (1.0 - guessing) * curve * (1.0 - curve)
-        weight = tilt / np.maximum(chance * (1.0 - chance), 1e-12)
-        pull, known = (right - asked * chance) * weight, asked * tilt * weight
-        gradient = float(pull.sum()) - weak * level, float(pull @ away) - steep * (slope - 1.0)
-        cross, first, second = float(known @ away), float(known.sum()) + weak, float(known @ away**2) + steep
-        determinant = first * second - cross * cross
-        variance = first / determinant
-        step = (
-            (second * gradient[0] - cross * gradient[1]) / determinant,
-            (first * gradient[1] - cross * gradient[0]) / determinant,
-        )
-        size = max(abs(step[0]), abs(step[1]))
-        if size < 1e-9:
-            break
-        level, slope = level + step[0] / max(1.0, size), slope + step[1] / max(1.0, size)
+    slopes, variances, chances = _slopes(ability, right[:, None], asked[:, None], np.array([guessing]))
+    slope, chance = float(slopes[0]), chances[:, 0]
     spread = np.maximum(asked * chance * (1.0 - chance), 1e-9)
     free = ability.size - 2
     misfit = float(np.sum((right - asked * chance) ** 2 / spread) / free) if free > 0 else None
     inflated = max(1.0, misfit or 1.0)
-    sd = float(np.sqrt(variance * inflated))
+    sd = float(np.sqrt(variances[0] * inflated))
     return NewItemFit(slope, sd, _correlation(ability, right / asked, asked), misfit)
 
 
@@ -150,13 +131,79 @@ def lowest_slope(theta: ArrayLike, correct: ArrayLike, attempts: ArrayLike, gues
     float
         The 2 % quantile of the items' slopes, at most 0.
     """
-    right, asked = np.asarray(correct), np.asarray(attempts)
+    right, asked = np.asarray(correct, dtype=np.float64), np.asarray(attempts, dtype=np.float64)
     floors = np.asarray(guessing, dtype=np.float64)
-    slopes = [
-        new_item_fit(theta, right[:, item], asked[:, item], float(floors[item])).slope
-        for item in range(right.shape[1])
-    ]
-    return min(0.0, float(np.quantile(slopes, OWN_SHARE))) if slopes else 0.0
+    if not right.shape[1]:
+        return 0.0
+    ability = np.asarray(theta, dtype=np.float64).ravel()
+    slopes = []
+    for first in range(0, right.shape[1], TOGETHER):
+        part = slice(first, first + TOGETHER)
+        slopes.append(_slopes(ability, right[:, part], asked[:, part], floors[part])[0])
+    return min(0.0, float(np.quantile(np.concatenate(slopes), OWN_SHARE)))
+
+
+def _slopes(ability: Floats, right: Floats, asked: Floats, guessing: Floats) -> tuple[Floats, Floats, Floats]:
+    """Fisher scoring of level and slope of each item, all items at the same time.
+
+    Parameters
+    ----------
+    ability : (M,)
+    right, asked : (M, I)
+    guessing : (I,)
+
+    Returns
+    -------
+    slope, variance : (I,)
+    chance : (M, I)
+        Of a right answer, by the fitted curves.
+    """
+    total = np.maximum(asked.sum(axis=0), 1.0)
+    x = ability[:, None] - (ability @ asked) / total
+    # The intercept is free but for a touch that keeps all-right and all-wrong answers finite.
+    weak, steep = 0.01, SLOPE_PRIOR_SD**-2
+    slopes, variances, chances = np.ones(guessing.size), np.ones(guessing.size), np.zeros(asked.shape)
+    # Items that still move, and theirs of everything: where they stand, the step from there and how much of it.
+    moving = np.arange(guessing.size)
+    level, slope, best = np.zeros(guessing.size), np.ones(guessing.size), np.full(guessing.size, -np.inf)
+    rise, tip, share = np.zeros(guessing.size), np.zeros(guessing.size), np.ones(guessing.size)
+    variance, chance = np.ones(guessing.size), np.zeros(asked.shape)
+    for left in range(STEPS, -1, -1):
+        there, turned = level + share * rise, slope + share * tip
+        curve = expit(np.clip(there + turned * x, -30.0, 30.0))
+        p = guessing + (1.0 - guessing) * curve
+        likelihood = (right * np.log(p) + (asked - right) * np.log1p(-p)).sum(axis=0)
+        height = likelihood - (weak * there**2 + steep * (turned - 1.0) ** 2) / 2
+        # With guessing the likelihood is not concave, and a whole step may lead back and forth for ever.
+        up = height >= best - 1e-12 * np.abs(height)
+        tilt = (1.0 - guessing) * curve * (1.0 - curve)
+        weight = tilt / np.maximum(p * (1.0 - p), 1e-12)
+        pull, known = (right - asked * p) * weight, asked * tilt * weight
+        lift, turn = pull.sum(axis=0) - weak * there, (pull * x).sum(axis=0) - steep * (turned - 1.0)
+        cross, first, second = (known * x).sum(axis=0), known.sum(axis=0), (known * x * x).sum(axis=0)
+        first, second = first + weak, second + steep
+        determinant = first * second - cross * cross
+        onward = np.array([second * lift - cross * turn, first * turn - cross * lift]) / determinant
+        onward /= np.maximum(1.0, np.abs(onward).max(axis=0))
+        level, slope, best = (
+            np.where(up, there, level),
+            np.where(up, turned, slope),
+            np.where(up, height, best),
+        )
+        rise, tip = np.where(up, onward, (rise, tip))
+        share = np.where(up, 1.0, share / 2)
+        variance, chance = np.where(up, first / determinant, variance), np.where(up, p, chance)
+        on = (share * np.maximum(np.abs(rise), np.abs(tip)) >= 1e-9) & (left > 0)
+        if not on.all():
+            still = moving[~on]
+            slopes[still], variances[still], chances[:, still] = slope[~on], variance[~on], chance[:, ~on]
+            if not on.any():
+                break
+            moving, level, slope, best, rise, tip, share, variance, guessing = (
+                each[on] for each in (moving, level, slope, best, rise, tip, share, variance, guessing)
+            )
+            x, right, asked, chance = (each[:, on] for each in (x, right, asked, chance))
+    return slopes, variances, chances
 
 
 def _correlation(ability: Floats, rate: Floats, weight: Floats) -> float | None:

@@ -103,7 +103,9 @@ def offer_log(items: Path, settings: Settings, mapping: list[str] | None, *, see
     request = _request(file.items, items, OFFERED_ATTEMPTS, out, seed=seed, fresh=False)
     _, totals = expected_totals(expected_calls(request, settings))
     tokens = totals["input_tokens"] + totals["output_tokens"]
-    what = f"{totals['calls']:,} calls, about {amount(tokens)} tokens, {cost(totals['cost'], totals['calls'])}"
+    what = (
+        f"{totals['calls']:,} calls, about {amount(tokens)} tokens, {cost(totals['cost'], totals['calls'])}"
+    )
     if sys.stdin.isatty() and sys.stderr.isatty():
         typer.echo(f"There is no response log. The pool can make one: {what}.", err=True)
         if typer.confirm(f"Ask the pool now and write {out}?", err=True):

@@ -86,3 +86,26 @@ def test_a_benchmark_with_falling_items_of_its_own_lowers_the_bar():
     asked = np.full_like(log, 30)
     assert lowest_slope(THETA, log[:, :40], asked[:, :40], none[:40]) == 0.0
     assert lowest_slope(THETA, log, asked, none) == pytest.approx(-0.8, abs=0.3)
+
+
+def test_slopes_under_guessing_are_where_the_likelihood_is_highest():
+    # Few answers under guessing: full scoring steps would lead back and forth between two places.
+    rng = np.random.default_rng(7)
+    floors = np.full(80, 0.25)
+    right = np.stack([drawn(rng, 0.7, b, 2, guessing=0.25)[0] for b in np.linspace(-4, 4, 80)], axis=1)
+    asked = np.full_like(right, 2)
+    slopes = [new_item_fit(THETA, right[:, n], asked[:, n], 0.25).slope for n in range(80)]
+    away = THETA - THETA.mean()
+    for n, slope in enumerate(slopes):
+
+        def loss(level: float, slope: float, n: int = n) -> float:
+            chance = 0.25 + 0.75 * expit(level + slope * away)
+            fit = right[:, n] @ np.log(chance) + (2 - right[:, n]) @ np.log1p(-chance)
+            return -fit + 0.005 * level**2 + ((slope - 1) / SLOPE_PRIOR_SD) ** 2 / 2
+
+        def profile(slope: float, loss=loss) -> float:
+            return min(minimize(lambda x: loss(x[0], slope), [start]).fun for start in (-2.0, 2.0))
+
+        assert profile(slope) <= min(profile(slope - 0.02), profile(slope + 0.02)) + 1e-7
+    # Many items at the same time are the same as one by one.
+    assert lowest_slope(THETA, right, asked, floors) == pytest.approx(min(0.0, np.quantile(slopes, 0.02)))
