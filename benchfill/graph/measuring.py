@@ -121,27 +121,26 @@ def record_before(search: Search, gap: int, round: int) -> RewriterRecord:
 def hits_before(search: Search, gap: int | None = None, round: int = 1) -> dict[str, Hit]:
     """Where this run's candidates landed, by their answers alone: of all rounds, or of those before one."""
     places = {item: estimate.z for item, estimate in search.pool.estimates().items()}
-    hits = {}
+    hits, attempted = {}, search.pool.attempted()
     for candidate in search.pool.candidates():
         if candidate.item is None or (gap is not None and (candidate.gap, candidate.round) >= (gap, round)):
             continue
         if candidate.status == "rejected":
             # Its key is suspect: not what the rewriter meant to write.
             continue
-        landed = _landed(search, candidate)
+        landed = _landed(search, candidate, attempted.get(candidate.item, 0))
         if landed is not None and candidate.parent in places:
             hits[candidate.id] = Hit(candidate.target, places[candidate.parent], *landed)
     return hits
 
 
-def _landed(search: Search, candidate: Candidate) -> tuple[float, float] | None:
+def _landed(search: Search, candidate: Candidate, attempts: int) -> tuple[float, float] | None:
     """Mean and sd of a candidate's place under a flat prior; None when it was never asked."""
-    rows = search.pool.attempts(str(candidate.item))
-    if not rows:
+    if not attempts:
         return None
-    key = (candidate.id, len(rows))
+    key = (candidate.id, attempts)
     if key not in search.landed:
-        item = item_of(search, candidate)
+        item, rows = item_of(search, candidate), search.pool.attempts(str(candidate.item))
         alone = item_posterior(search.theta_draws, *count(search, rows), search.scale, guessing=item.guessing)
         search.landed[key] = (alone.mean, alone.sd)
     return search.landed[key]

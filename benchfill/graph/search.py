@@ -88,11 +88,11 @@ class Search:
     @cached_property
     def panel(self) -> Panel:
         """The pool as it is asked."""
-        stored = self.pool.benchmark()
-        if stored is None:
+        outline = self.pool.benchmark_outline()
+        if outline is None:
             raise LookupError("the benchmark is not in the memory")
         return Panel(
-            stored[1],
+            outline[0],
             self.seed,
             self.respondents,
             self.prompts,

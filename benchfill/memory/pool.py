@@ -27,7 +27,7 @@ from benchfill.memory.records import (
     RunRow,
     ScaleRow,
 )
-from benchfill.memory.rows import KEYS, Row, item_of_row, json_text, pack_row, unpack_row
+from benchfill.memory.rows import KEYS, Row, item_of_row, json_text, pack_row, unpack_rows
 
 __all__ = ["Pool"]
 
@@ -75,10 +75,7 @@ class Pool:
     def _rows(self, kind: type[Row], table: str, where: str = "", values: Sequence[Any] = ()) -> list[Row]:
         names = [field.name for field in dataclasses.fields(kind)]
         sql = f"SELECT {', '.join(names)} FROM {table} {where}"  # noqa: S608 - names are our own constants
-        return [
-            kind(**unpack_row(table, dict(zip(names, values_, strict=True))))
-            for values_ in self.database.connection.execute(sql, values)
-        ]
+        return unpack_rows(table, kind, names, self.database.connection.execute(sql, values))
 
     def _read_once(self, name: str, read: Callable[[], Kept]) -> Kept:
         """What was read before, unless another process has written since; callers take copies."""
@@ -298,6 +295,10 @@ class Pool:
         if below is not None:
             where += " AND attempt < ?"
         return self._rows(AttemptRow, "attempts", f"{where} ORDER BY model, attempt", values)
+
+    def attempted(self) -> dict[str, int]:
+        """Number of attempts at each item that has any."""
+        return dict(self.database.connection.execute("SELECT item, count(*) FROM attempts GROUP BY item"))
 
     def save_confirmation(self, confirmation: ConfirmationRow) -> None:
         self._save("confirmations", [confirmation])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from benchfill.item import Item
@@ -23,7 +23,7 @@ from benchfill.memory.records import (
     ScaleRow,
 )
 
-__all__ = ["KEYS", "Row", "item_of_row", "json_text", "pack_row", "unpack_row"]
+__all__ = ["KEYS", "Row", "item_of_row", "json_text", "pack_row", "unpack_rows"]
 
 Row = TypeVar(
     "Row", RunRow, ScaleRow, Estimate, Candidate, JudgementRow, AttemptRow, ConfirmationRow, GapRow, RecheckRow,
@@ -86,13 +86,24 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def unpack_row(table: str, row: dict[str, Any]) -> dict[str, Any]:
-    for name in JSON_COLUMNS.get(table, frozenset()):
-        if row[name] is not None:
-            row[name] = json.loads(row[name])
-    for name in BOOLEANS.get(table, ()):
-        row[name] = None if row[name] is None else bool(row[name])
-    return row
+def unpack_rows(
+    table: str, kind: type[Row], names: Sequence[str], rows: Iterable[Sequence[Any]]
+) -> list[Row]:
+    """Rows as they were packed, their values in the order of ``names``, which is that of the fields."""
+    readers: dict[str, Callable[[Any], Any]] = {
+        **dict.fromkeys(JSON_COLUMNS.get(table, frozenset()), json.loads),
+        **dict.fromkeys(BOOLEANS.get(table, ()), bool),
+    }
+    odd = [(place, readers[name]) for place, name in enumerate(names) if name in readers]
+
+    def whole(row: Sequence[Any]) -> list[Any]:
+        values = list(row)
+        for place, read in odd:
+            if values[place] is not None:
+                values[place] = read(values[place])
+        return values
+
+    return [kind(*whole(row)) for row in rows] if odd else [kind(*row) for row in rows]
 
 
 def item_of_row(row: Sequence[Any]) -> Item:
