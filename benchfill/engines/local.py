@@ -12,7 +12,8 @@ import queue
 import signal
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -73,6 +74,9 @@ class LocalEngine:
             async with asyncio.TaskGroup() as group:
                 for _ in range(min(at_once, len(units))):
                     group.create_task(keep_working())
+        except ExceptionGroup as errors:
+            # Units' errors are values: this one is of who listens, and ends the work as it would without workers.
+            raise errors.exceptions[0] from None
         finally:
             for task in answers:
                 task.cancel()
@@ -101,15 +105,20 @@ class _Worker:
         self._process = context.Process(
             target=_serve, args=(theirs, desk is not None), name="benchfill worker"
         )
-        self._process.start()
+        with _interrupts_blocked():
+            self._process.start()
         theirs.close()
         self._desk = desk
         self._loop = asyncio.get_running_loop()
         self._result: asyncio.Future[Outcome] | None = None
         self._answers = answers
         self._outbox: queue.SimpleQueue[tuple[Any, ...] | None] = queue.SimpleQueue()
-        for work in (self._read, self._write):
-            threading.Thread(target=work, name="worker pipe", daemon=True).start()
+        self._reader, writer = (
+            threading.Thread(target=work, name="worker pipe", daemon=True)
+            for work in (self._read, self._write)
+        )
+        self._reader.start()
+        writer.start()
 
     async def run(self, unit: Unit) -> Outcome:
         self._result = self._loop.create_future()
@@ -119,9 +128,9 @@ class _Worker:
         return await self._result
 
     def end(self) -> None:
-        self._outbox.put(None)
         self._process.kill()
         self._process.join()
+        self._outbox.put(None)
 
     def _read(self) -> None:
         message: tuple[Any, ...] | None = ()
@@ -139,6 +148,8 @@ class _Worker:
         while (message := self._outbox.get()) is not None:
             with contextlib.suppress(OSError):
                 self._pipe.send(message)
+        # It reads to the end of what the process that has ended left there.
+        self._reader.join()
         self._pipe.close()
 
     def _take(self, message: tuple[Any, ...] | None) -> None:
@@ -150,7 +161,11 @@ class _Worker:
             if self._result is not None and not self._result.done():
                 self._result.set_result(pickle.loads(message[1]))  # noqa: S301 - written by our own worker
         elif self._desk is not None and message[0] == "tell":
-            self._desk.hear(message[1])
+            try:
+                self._desk.hear(message[1])
+            except Exception as error:
+                if self._result is not None and not self._result.done():
+                    self._result.set_exception(error)
         elif self._desk is not None:
             task = self._loop.create_task(self._answer(self._desk, message[1], message[2]))
             self._answers.add(task)
@@ -158,6 +173,21 @@ class _Worker:
 
     async def _answer(self, desk: Desk, number: int, question: Any) -> None:
         self._outbox.put(("answer", number, await answered(desk, question)))
+
+
+@contextlib.contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """A process that starts inside is deaf to Ctrl-C from its first moment on; here one comes a little later."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    # Its start, with that of the first worker, would end the blocking.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 # -- in the worker ----------------------------------------------------------------------------------

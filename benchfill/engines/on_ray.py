@@ -19,15 +19,25 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from benchfill.engines.protocol import TRIES, Desk, Failed, Outcome, Unit, answered, lost, run_unit
-from benchfill.errors import BenchfillError, InputError
+from benchfill.errors import BenchfillError, InputError, RunPaused
 
 __all__ = ["RayEngine"]
+
+# Ray speaks gRPC, and so HTTP/2: both ends begin with a frame of settings, the client's behind a fixed greeting.
+SETTINGS = b"\x04"
+HTTP2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + SETTINGS + bytes(5)
 
 # Who asks (a name of its own for every start of a unit), the number of the question (None: news), and what it is.
 Letter = tuple[str, int | None, Any]
 
 # Set before Ray starts, unless the user has: no report to Ray's makers, one thread a unit, no notices of the future.
-QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_DEDUP_LOGS": "0"}
+# A worker that Ray itself ends for want of memory counts as one that died; as a rule Ray would try for ever.
+QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_DEDUP_LOGS": "0",
+    "RAY_task_oom_retries": str(TRIES - 1),
+}
 
 
 class RayEngine:
@@ -92,7 +102,13 @@ class RayEngine:
                     done(unit.name)
                 return outcome
 
-            found = await asyncio.gather(*(one(unit) for unit in units))
+            try:
+                found = await post.unless_broken(asyncio.gather(*(one(unit) for unit in units)))
+            except self._ray.exceptions.RayError as error:
+                raise RunPaused(
+                    f"The Ray cluster has lost the way between workers and this process ({type(error).__name__}).",
+                    "Everything is saved. Go on with `benchfill resume`, here or on a cluster.",
+                ) from None
         return {unit.name: outcome for unit, outcome in zip(units, found, strict=True)}
 
     def close(self) -> None:
@@ -108,6 +124,7 @@ class _Post:
         self._replies: list[Letter] = []
         self._ready = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def __aenter__(self) -> _Post:
         if self._desk is not None:
@@ -125,6 +142,18 @@ class _Post:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self.box is not None:
             self._ray.kill(self.box)
+
+    async def unless_broken(self, work: asyncio.Future[list[Outcome]]) -> list[Outcome]:
+        """Await the work of the units, as long as letters come and go and the desk listens."""
+        both: set[asyncio.Future[Any]] = {work, self._broken}
+        try:
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                self._broken.result()
+            return work.result()
+        finally:
+            work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
 
     async def empty(self) -> None:
         """Take in what was posted before a unit's result."""
@@ -160,7 +189,12 @@ class _Post:
     def _start(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None and not self._broken.done():
+            self._broken.set_exception(error)
 
 
 class LetterBox:
@@ -280,7 +314,11 @@ def _reach(address: str) -> None:
         # "auto" and the like.
         return
     try:
-        socket.create_connection((host, int(port)), timeout=5.0).close()
+        with socket.create_connection((host, int(port)), timeout=5.0) as door:
+            if os.environ.get("RAY_USE_TLS", "0").lower() in {"0", "false"}:
+                door.sendall(HTTP2)
+                if door.makefile("rb").read(9)[3:4] != SETTINGS:
+                    raise OSError("what listens there is something else")
     except OSError as error:
         raise _no_cluster(address, error) from None
 

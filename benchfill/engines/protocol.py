@@ -115,7 +115,7 @@ class Engine(Protocol):
         desk
             Answers the questions of the units, many at once.
         done
-            Told the name of each unit that has ended.
+            Told the name of each unit that has ended. An error of its own, or of `Desk.hear`, ends the work.
 
         Returns
         -------
@@ -146,9 +146,7 @@ def run_unit(unit: Unit, open_line: Callable[[], Line] | None) -> Outcome:
     except BenchfillError as error:
         return Failed(_with_trace(error))
     except Exception as error:
-        first = str(error).splitlines()[0] if str(error) else ""
-        message = f"{unit.name}: unexpected {type(error).__name__}: {first}"
-        return Failed(_with_trace(BenchfillError(message, "This is a fault of BenchFill."), error))
+        return Failed(_with_trace(_unexpected(unit.name, error), error))
 
 
 async def _with_line(unit: Unit, open_line: Callable[[], Line]) -> Any:
@@ -160,16 +158,24 @@ async def _with_line(unit: Unit, open_line: Callable[[], Line]) -> Any:
 
 
 async def answered(desk: Desk, question: Any) -> Outcome:
-    """The desk's answer, or its error as a value."""
+    """The desk's answer, or its error as a value: whatever it is, somebody waits for it."""
     try:
         return await desk.answer(question)
     except BenchfillError as error:
         return Failed(error)
+    except Exception as error:
+        return Failed(_with_trace(_unexpected("the process of the run", error), error))
+
+
+def _unexpected(where: str, error: Exception) -> BenchfillError:
+    first = str(error).splitlines()[0] if str(error) else ""
+    message = f"{where}: unexpected {type(error).__name__}: {first}"
+    return BenchfillError(message, "This is a fault of BenchFill.")
 
 
 def _with_trace(error: BenchfillError, cause: Exception | None = None) -> BenchfillError:
-    """The error with the worker's traceback as a note, which only --debug shows."""
-    error.add_note("in a worker:\n" + "".join(traceback.format_exception(cause or error)))
+    """The error with the traceback of where it came from as a note, which only --debug shows."""
+    error.add_note("where it happened:\n" + "".join(traceback.format_exception(cause or error)))
     return error
 
 
@@ -178,6 +184,6 @@ def lost(unit: Unit, what: str) -> Failed:
     return Failed(
         UnitLost(
             f"{unit.name} was given up: its worker died {TRIES} times ({what}).",
-            "The others are kept. Look at the machine's memory, and run again.",
+            "Look at the machine's memory, and run again.",
         )
     )

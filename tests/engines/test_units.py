@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,15 @@ import pytest
 from benchfill.engines import on_ray
 from benchfill.engines.opening import check_engine, open_engine, run_all
 from benchfill.engines.protocol import TRIES, Engine, Failed, Line, Unit
-from benchfill.errors import BenchfillError, BudgetSpent, CallFailed, InputError, RetryableCall, UnitLost
+from benchfill.errors import (
+    BenchfillError,
+    BudgetSpent,
+    CallFailed,
+    InputError,
+    RetryableCall,
+    RunPaused,
+    UnitLost,
+)
 
 # Ray's own sockets, closed late.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -29,8 +39,11 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
         yield opened
 
 
+FAULTY = 1000
+
+
 class Desk:
-    """Doubles what it is asked, the larger the later; refuses what is negative."""
+    """Doubles what it is asked, the larger the later; refuses what is negative, stumbles over one number."""
 
     def __init__(self) -> None:
         self.heard: list[Any] = []
@@ -39,6 +52,8 @@ class Desk:
     async def answer(self, question: int) -> int:
         if question < 0:
             raise RetryableCall("busy", "rate_limit", after=2.5)
+        if question == FAULTY:
+            raise KeyError(question)
         self.waiting += 1
         self.most = max(self.most, self.waiting)
         await asyncio.sleep(0.001 * (question % 7))
@@ -129,6 +144,51 @@ def test_many_questions_at_once_wait_for_none_of_each_other(engine: Engine):
     assert isinstance(found["spent"].error, BudgetSpent)
 
 
+async def trip(line: Line) -> int:
+    return await line.ask(FAULTY)
+
+
+async def tell_and_wait(line: Line) -> None:
+    line.tell("hello")
+    await asyncio.sleep(60)
+
+
+async def lose_the_box(line: Any) -> None:
+    import ray
+
+    ray.kill(line._box)
+    await line.ask(1)
+
+
+def blocked() -> set[Any]:
+    return signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+def test_a_fault_at_the_desk_ends_what_waits_for_it(engine: Engine):
+    found = asyncio.run(engine.run([Unit("tripping", trip, ())], at_once=1, desk=Desk()))
+    assert "unexpected KeyError: 1000" in str(found["tripping"].error)
+
+    class Deaf(Desk):
+        def hear(self, news: Any) -> None:
+            raise BrokenPipeError(news)
+
+    # The reader of our output has gone: the work ends, as it does in one process.
+    with pytest.raises(BrokenPipeError, match="hello"):
+        asyncio.run(engine.run([Unit("told", tell_and_wait, ())], at_once=1, desk=Deaf()))
+
+
+@pytest.mark.parametrize("engine", ["ray"], indirect=True)
+def test_a_cluster_that_loses_the_way_to_its_workers_pauses_the_run(engine: Engine):
+    with pytest.raises(RunPaused, match="benchfill resume"):
+        asyncio.run(engine.run([Unit("cut off", lose_the_box, ())], at_once=1, desk=Desk()))
+
+
+@pytest.mark.parametrize("engine", ["local"], indirect=True)
+def test_workers_are_deaf_to_ctrl_c_from_their_first_moment_on(engine: Engine):
+    assert signal.SIGINT in run_all(engine, [Unit("mask", blocked, ())], at_once=1)[0]
+    assert signal.SIGINT not in blocked()
+
+
 def test_the_local_engine_has_no_address():
     with pytest.raises(InputError, match="Add --engine ray"):
         check_engine("local", "127.0.0.1:6379")
@@ -145,3 +205,18 @@ def test_nobody_at_the_address_of_a_cluster_is_one_line(cluster: Any):
     del cluster
     with pytest.raises(BenchfillError, match="No Ray cluster at"), open_engine("ray", "127.0.0.1:9"):
         pass
+
+
+def test_what_listens_at_the_address_and_is_not_ray_is_one_line():
+    pytest.importorskip("ray")
+
+    def answer() -> None:
+        with door.accept()[0] as visitor:
+            visitor.recv(100)
+            visitor.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        threading.Thread(target=answer, daemon=True).start()
+        address = f"127.0.0.1:{door.getsockname()[1]}"
+        with pytest.raises(InputError, match="something else"), open_engine("ray", address):
+            pass
