@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import benchfill
@@ -132,16 +130,13 @@ async def search_gap(job: GapJob, line: Line) -> GapRows:
         client.mode = job.modes[client.role]
     sandbox = Sandbox()
     try:
-        with tempfile.TemporaryDirectory(prefix="benchfill-") as folder:
-            path = Path(folder) / "memory.sqlite"
-            path.write_bytes(job.memory)
-            pool = Pool(path, create=False)
-            try:
-                search = make_search(pool, job.settings, models, sandbox, emit, prompts=job.prompts)
-                search.failed = job.failed
-                return await search_apart(search, job.gap)
-            finally:
-                pool.close()
+        pool = Pool(job.memory)
+        try:
+            search = make_search(pool, job.settings, models, sandbox, emit, prompts=job.prompts)
+            search.failed = job.failed
+            return await search_apart(search, job.gap)
+        finally:
+            pool.close()
     finally:
         await models.close()
         sandbox.close()

@@ -17,7 +17,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 
 from benchfill.engines.protocol import Engine, Failed, Unit
-from benchfill.errors import BenchfillError, RunPaused
+from benchfill.errors import RunPaused
 from benchfill.graph.checkpoints import open_checkpoints
 from benchfill.graph.endpoints import Roles
 from benchfill.graph.gap_check import left_out, with_p_empty
@@ -26,7 +26,7 @@ from benchfill.graph.models import Models
 from benchfill.graph.plan import next_gap
 from benchfill.graph.search import Search
 from benchfill.graph.summary import plan_event
-from benchfill.memory.gap_rows import GapRows, accepted_item, forget_search, snapshot, take_over
+from benchfill.memory.gap_rows import GapRows, accepted_item, forget_search, rows_of_gap, snapshot, take_over
 from benchfill.memory.pool import Pool
 from benchfill.memory.records import GapRow
 from benchfill.memory.runs import RunFolder
@@ -65,7 +65,7 @@ async def drive(
     Raises
     ------
     BenchfillError
-        The search of a gap cannot go on. What others of its wave found before it in the order of gaps is kept.
+        The search of a gap cannot go on. What the others of its wave found is kept.
     """
     while wave := _next_wave(search, made or {}):
         if workers is not None:
@@ -142,24 +142,20 @@ async def search_here(folder: RunFolder, search: Search, gap: int) -> None:
 async def _search_in_turn(search: Search, wave: Sequence[int]) -> None:
     """The gaps of a wave one after the other, each in a memory of its own, as workers have it."""
     found: dict[int, GapRows] = {}
-    with tempfile.TemporaryDirectory(prefix="benchfill-") as name:
-        memory = snapshot(search.pool, _wave_of(search.pool, wave), Path(name))
-        for gap in wave:
-            path = Path(name) / f"g{gap}.sqlite"
-            path.write_bytes(memory)
-            pool = Pool(path, create=False)
-            try:
-                apart = dataclasses.replace(search, pool=pool, landed={}, measured={})
-                found[gap] = await search_apart(apart, gap)
-            finally:
-                pool.close()
-    bring_together(search, wave, found)
+    memory = _memory_before(search.pool, wave)
+    for gap in wave:
+        pool = Pool(memory)
+        try:
+            apart = dataclasses.replace(search, pool=pool, landed={}, measured={})
+            found[gap] = await search_apart(apart, gap)
+        finally:
+            pool.close()
+    bring_together(search, found)
 
 
 async def _search_elsewhere(search: Search, wave: Sequence[int], workers: Workers) -> None:
     """Each gap of a wave by a worker."""
-    with tempfile.TemporaryDirectory(prefix="benchfill-") as name:
-        memory = snapshot(search.pool, _wave_of(search.pool, wave), Path(name))
+    memory = _memory_before(search.pool, wave)
     units = {
         f"gap {gap}": Unit(
             f"gap {gap}",
@@ -170,34 +166,46 @@ async def _search_elsewhere(search: Search, wave: Sequence[int], workers: Worker
     }
     desk = CallDesk(workers.models, search.emit)
     outcomes = await workers.engine.run(list(units.values()), at_once=len(wave), desk=desk)
-    found: dict[int, GapRows] = {}
-    error: BenchfillError | None = None
-    for gap in wave:
-        outcome = outcomes[f"gap {gap}"]
+    by_gap = {gap: outcomes[f"gap {gap}"] for gap in wave}
+    bring_together(search, {gap: each for gap, each in by_gap.items() if not isinstance(each, Failed)})
+    for outcome in by_gap.values():
         if isinstance(outcome, Failed):
-            error = outcome.error
-            break
-        found[gap] = outcome
-    bring_together(search, [gap for gap in wave if gap in found], found)
-    if error is not None:
-        raise error
+            raise outcome.error
 
 
-def _wave_of(pool: Pool, wave: Sequence[int]) -> list[int]:
-    """All gaps of the wave, those that were taken over before the run was stopped too."""
+def _memory_before(pool: Pool, wave: Sequence[int]) -> bytes:
+    """The memory without anything of the wave, of those of its gaps too that were taken over before the run stopped."""
     numbers = {gap.wave for gap in pool.gaps() if gap.gap in wave}
-    return [gap.gap for gap in pool.gaps() if gap.wave in numbers]
+    hidden = [gap.gap for gap in pool.gaps() if gap.wave in numbers]
+    with tempfile.TemporaryDirectory(prefix="benchfill-") as folder:
+        return snapshot(pool, hidden, Path(folder))
 
 
-def bring_together(search: Search, wave: Sequence[int], found: Mapping[int, GapRows]) -> None:
+def bring_together(search: Search, found: Mapping[int, GapRows]) -> None:
     """What was found comes into the run's memory, in the order of the gaps.
 
     Searches that do not see each other may write the same item. The later gap is then searched again, in a wave of
     its own, where its rewriter is refused the copy.
+
+    Parameters
+    ----------
+    found
+        By gap, of one wave; where a search of it failed, not of all.
     """
+    if not found:
+        return
     pool = search.pool
-    number = pool.gap(wave[0]).wave if wave else None
-    for gap in wave:
+    number, first = pool.gap(min(found)).wave, min(found)
+    # Of an earlier session, when a gap before them failed: as if that one had ended in time.
+    earlier = {
+        gap.gap: rows_of_gap(pool, gap.gap)
+        for gap in pool.gaps()
+        if gap.wave == number and gap.gap > first and gap.gap not in found and gap.status != "open"
+    }
+    for gap in earlier:
+        forget_search(pool, gap)
+    found = {**earlier, **found}
+    for gap in sorted(found):
         forget_search(pool, gap)
         beside = [other for other in pool.gaps() if other.wave == number and other.gap < gap]
         if _repeats(search, found[gap], beside):

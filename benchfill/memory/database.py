@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+import tempfile
 import threading
 from collections.abc import Iterator
 from functools import cached_property
@@ -20,7 +21,7 @@ from benchfill.errors import BenchfillError, InputError
 if TYPE_CHECKING:
     import sqlite_utils
 
-__all__ = ["Database", "open_database", "plain_errors"]
+__all__ = ["Database", "open_copy", "open_database", "plain_errors"]
 
 # Another process holds the file for one short transaction at a time; a minute means that it hangs.
 BUSY_SECONDS = 60.0
@@ -153,6 +154,27 @@ def open_database(
             connection.close()
             raise
     return Database(path, connection)
+
+
+def open_copy(content: bytes) -> Database:
+    """A database in the memory of this process alone, so that nothing of it is left however the process ends.
+
+    Parameters
+    ----------
+    content
+        Of the file it begins as.
+    """
+    connection = sqlite3.connect(
+        ":memory:", isolation_level=None, check_same_thread=False, cached_statements=256
+    )
+    # Not every build of SQLite reads bytes (`deserialize`): a file for a moment.
+    with tempfile.TemporaryDirectory(prefix="benchfill-") as folder:
+        path = Path(folder) / "content.sqlite"
+        path.write_bytes(content)
+        with contextlib.closing(sqlite3.connect(path)) as file:
+            file.backup(connection)
+    connection.execute("PRAGMA foreign_keys=ON")
+    return Database(Path(":memory:"), connection)
 
 
 @contextlib.contextmanager

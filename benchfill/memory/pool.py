@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 
 from benchfill.errors import InputError
 from benchfill.item import Item
-from benchfill.memory.database import Database, open_database
+from benchfill.memory.database import Database, open_copy, open_database
 from benchfill.memory.migrations import apply_migrations
 from benchfill.memory.pool_schema import POOL_MIGRATIONS
 from benchfill.memory.records import (
@@ -39,8 +39,8 @@ class Pool:
 
     Parameters
     ----------
-    path
-        The file; made with its tables when absent.
+    source
+        The file, made with its tables when absent; or the content of one, for a copy that ends with this process.
     create
         False: an absent file is an `InputError`.
 
@@ -49,8 +49,10 @@ class Pool:
     Writes are upserts under deterministic ids, so that a node may run twice.
     """
 
-    def __init__(self, path: Path, *, create: bool = True) -> None:
-        self.database: Database = open_database(path, create=create)
+    def __init__(self, source: Path | bytes, *, create: bool = True) -> None:
+        self.database: Database = (
+            open_copy(source) if isinstance(source, bytes) else open_database(source, create=create)
+        )
         apply_migrations(self.database, POOL_MIGRATIONS)
         # The benchmark and its places as they were fitted: tens of thousands of rows that every node asks for and that
         # never change in a run. They are read again where they did, by this process or by another.

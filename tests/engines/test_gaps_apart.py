@@ -32,7 +32,7 @@ def start(home: Path, *arguments: str) -> subprocess.Popen[str]:
     }
     return subprocess.Popen(
         [sys.executable, "-m", "benchfill", *arguments],
-        env={**kept, "BENCHFILL_HOME": str(home)},
+        env={**kept, "BENCHFILL_HOME": str(home), "TMPDIR": str(home)},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 
@@ -61,6 +61,8 @@ def test_the_same_stopped_in_turn_and_on_a_cluster_that_loses_a_node(
     stopped.send_signal(signal.SIGTERM)
     stopped.communicate(timeout=60)
     assert stopped.returncode == 143
+    # Workers that are ended leave no memory behind.
+    assert not list(home.glob("benchfill-*"))
     finish(start(home, "resume", RUN))
     pool = Pool(home / "runs" / RUN / "memory.sqlite", create=False)
     # With nothing known of the rewriter the first gap goes alone.

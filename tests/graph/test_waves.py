@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from benchfill.engines.protocol import Failed, Unit
+from benchfill.errors import UnitLost
 from benchfill.graph import waves
 from benchfill.graph.search import Search
 from benchfill.item import Item
-from benchfill.memory.gap_rows import rows_of_gap, snapshot
+from benchfill.memory.gap_rows import GapRows, rows_of_gap, snapshot
 from benchfill.memory.pool import Pool
 from benchfill.memory.records import Candidate, Estimate, GapRow, HitRow
 from benchfill.memory.runs import RunFolder
@@ -55,6 +59,17 @@ def fill(pool: Pool, gap: int, item: Item, z: float = 0.5) -> None:
         ]
     )
     pool.save_gaps([dataclasses.replace(row, status="filled", accepted=name, rounds=1)])
+
+
+def found_apart(search: Search, folder: Path, questions: Mapping[int, str]) -> dict[int, GapRows]:
+    """What searches of one wave bring back."""
+    found = {}
+    for gap, question in questions.items():
+        pool = Pool(snapshot(search.pool, list(questions), folder))
+        fill(pool, gap, Item(f"bf-{gap}", question, "72"))
+        found[gap] = rows_of_gap(pool, gap)
+        pool.close()
+    return found
 
 
 @pytest.fixture
@@ -150,19 +165,44 @@ async def test_near_duplicates_of_one_wave_are_found(tmp_path: Path):
     search = planned(tmp_path, at_once=2)
     text = "A train of 120 metres passes a bridge of 480 metres in 30 seconds. How fast is it?"
     search.pool.save_gaps(dataclasses.replace(gap, wave=1) for gap in search.pool.gaps())
-    found = {}
-    for gap, question in ((1, text), (2, text.replace("passes", "crosses")), (3, text.replace("30", "40"))):
-        path = tmp_path / f"apart{gap}.sqlite"
-        path.write_bytes(snapshot(search.pool, [1, 2, 3], tmp_path))
-        pool = Pool(path)
-        fill(pool, gap, Item(f"bf-{gap}", question, "72"))
-        found[gap] = rows_of_gap(pool, gap)
-        pool.close()
-    waves.bring_together(search, [1, 2, 3], found)
+    questions = {1: text, 2: text.replace("passes", "crosses"), 3: text.replace("30", "40")}
+    found = found_apart(search, tmp_path, questions)
+    waves.bring_together(search, found)
     assert [(gap.status, gap.wave) for gap in search.pool.gaps()] == [
         ("filled", 1),
         ("open", None),
         ("filled", 1),
+    ]
+
+
+async def test_a_gap_that_is_given_up_costs_the_others_nothing_and_comes_before_them_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    search = planned(tmp_path, at_once=3)
+    text = "A train of 120 metres passes a bridge of 480 metres in 30 seconds. How fast is it?"
+    search.pool.save_gaps(dataclasses.replace(gap, wave=1) for gap in search.pool.gaps())
+    found = found_apart(search, tmp_path, {1: "one", 2: text, 3: text.replace("passes", "crosses")})
+    outcomes: dict[str, Any] = {f"gap {gap}": rows for gap, rows in found.items()}
+
+    class Engine:
+        async def run(self, units: Sequence[Unit], **_: Any) -> dict[str, Any]:
+            return {unit.name: outcomes[unit.name] for unit in units}
+
+    for name in ("job_of", "CallDesk"):
+        monkeypatch.setattr(waves, name, lambda *_: None)
+    workers: Any = SimpleNamespace(engine=Engine(), models=None, roles=None, settings=None)
+    outcomes["gap 2"] = Failed(UnitLost("gap 2 was given up"))
+    with pytest.raises(UnitLost):
+        await waves.drive(RunFolder(tmp_path), search, workers=workers)
+    assert [gap.status for gap in search.pool.gaps()] == ["filled", "open", "filled"]
+
+    # As if its worker had never died: the later of two near-duplicates is searched again.
+    outcomes["gap 2"] = found[2]
+    waves.bring_together(search, {2: found[2]})
+    assert [(gap.status, gap.wave) for gap in search.pool.gaps()] == [
+        ("filled", 1),
+        ("filled", 1),
+        ("open", None),
     ]
 
 
