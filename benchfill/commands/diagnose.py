@@ -122,7 +122,8 @@ def diagnose(
     """
     from benchfill.commands.diagnose_one import Asked, diagnose_one
     from benchfill.display.diagnosis import FitProgress
-    from benchfill.engines.opening import open_engine
+    from benchfill.engines.opening import open_engine, run_each
+    from benchfill.engines.protocol import Failed, Unit
     from benchfill.logs.importing import ImportOptions
 
     paths = _paths(logs, responses)
@@ -169,17 +170,29 @@ def diagnose(
             engine = opened.enter_context(open_engine(where.name, where.address))
             spread = spread_over(engine, where, jobs)
         progress = opened.enter_context(FitProgress(logs=len(found)))
-        if spread is not None and len(asked) > 1:
-            each_log = spread_over(engine, where, jobs, done=progress.finish_log)
-            answers = each_log(diagnose_one, [(each,) for each in asked])
+        if len(asked) > 1:
+            units = [
+                Unit(f"{each.name} (log {number} of {len(asked)})", diagnose_one, (each,))
+                for number, each in enumerate(asked, start=1)
+            ]
+            jobs = where.at_once(jobs, len(units))
+            answers = run_each(engine, units, at_once=jobs, done=lambda _: progress.finish_log())
         else:
             answers = [diagnose_one(asked[0], progress=progress, spread=spread)]
             progress.finish_log()
-    documents = [{**answer, "name": name} for name, answer in zip(names, answers, strict=True)]
-    _output(documents, as_json=as_json, html=html)
+    errors = [answer.error for answer in answers if isinstance(answer, Failed)]
+    documents = [
+        {**answer, "name": name}
+        for name, answer in zip(names, answers, strict=True)
+        if not isinstance(answer, Failed)
+    ]
+    if documents:
+        _output(documents, several=len(found) > 1, as_json=as_json, html=html)
+    if errors:
+        raise errors[0]
     failed = [each for each in documents if not (each["gate"]["passed"] or accept_unconverged)]
     if failed:
-        named = "" if len(documents) == 1 else f" ({', '.join(each['name'] for each in failed)})"
+        named = "" if len(found) == 1 else f" ({', '.join(each['name'] for each in failed)})"
         raise GateRefused(
             f"The fit failed its gate{named}: {' '.join(failed[0]['gate']['reasons'])}",
             "Use another --engine or --seed, or see the figures with --accept-unconverged.",
@@ -199,7 +212,7 @@ def _engines(named: Sequence[str], address: str | None) -> tuple[Sampler | None,
     return cast("Sampler | None", samplers[0] if samplers else None), where_of(place, address)
 
 
-def _output(documents: list[dict[str, Any]], *, as_json: bool, html: Path | None) -> None:
+def _output(documents: list[dict[str, Any]], *, several: bool, as_json: bool, html: Path | None) -> None:
     import json
 
     from benchfill.display.diagnosis import print_comparison, print_diagnosis
@@ -211,12 +224,12 @@ def _output(documents: list[dict[str, Any]], *, as_json: bool, html: Path | None
         write_whole(html, render_page(documents).encode("utf-8"))
         typer.echo(f"Report written to {html}", err=True)
     if as_json:
-        whole = documents[0] if len(documents) == 1 else {"v": 1, "benchmarks": documents}
+        whole = {"v": 1, "benchmarks": documents} if several else documents[0]
         typer.echo(json.dumps(whole, ensure_ascii=False, allow_nan=False))
-    elif len(documents) == 1:
-        print_diagnosis(documents[0])
-    else:
+    elif several:
         print_comparison(documents)
+    else:
+        print_diagnosis(documents[0])
 
 
 def _paths(logs: list[Path] | None, responses: Path | None) -> list[Path]:

@@ -93,15 +93,9 @@ def engine_of(where: Where, folder: RunFolder) -> Iterator[Engine | None]:
 
 
 def spread_over(
-    engine: Engine, where: Where, jobs: int | None, *, done: Callable[[], None] | None = None
+    engine: Engine, where: Where, jobs: int | None
 ) -> Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], list[Any]]:
-    """What runs a top-level function on each of many arguments, on workers; results in the order of the arguments.
-
-    Parameters
-    ----------
-    done
-        Told of each that has ended.
-    """
+    """What runs a top-level function on each of many arguments, on workers; results in the order of the arguments."""
     from benchfill.engines.opening import run_all
     from benchfill.engines.protocol import Unit
 
@@ -110,7 +104,6 @@ def spread_over(
             Unit(f"part {number} of {len(arguments)}", work, each)
             for number, each in enumerate(arguments, start=1)
         ]
-        at_once = where.at_once(jobs, len(units))
-        return run_all(engine, units, at_once=at_once, done=None if done is None else lambda _: done())
+        return run_all(engine, units, at_once=where.at_once(jobs, len(units)))
 
     return spread

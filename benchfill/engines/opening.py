@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from benchfill.engines.local import LocalEngine
-from benchfill.engines.protocol import Engine, EngineName, Failed, Unit
+from benchfill.engines.protocol import Engine, EngineName, Failed, Outcome, Unit
 from benchfill.errors import InputError
 
-__all__ = ["check_engine", "open_engine", "run_all"]
+__all__ = ["check_engine", "open_engine", "run_all", "run_each"]
 
 
 def check_engine(name: EngineName, address: str | None) -> None:
@@ -70,10 +70,17 @@ def run_all(
     BenchfillError
         That of the first unit that has none; all others have been run.
     """
-    import asyncio
-
-    found = asyncio.run(engine.run(units, at_once=at_once, done=done))
-    for outcome in found.values():
+    found = run_each(engine, units, at_once=at_once, done=done)
+    for outcome in found:
         if isinstance(outcome, Failed):
             raise outcome.error
-    return list(found.values())
+    return found
+
+
+def run_each(
+    engine: Engine, units: Sequence[Unit], *, at_once: int, done: Callable[[str], None] | None = None
+) -> list[Outcome]:
+    """Results of units that need no desk, in their order; a `Failed` where there is none."""
+    import asyncio
+
+    return list(asyncio.run(engine.run(units, at_once=at_once, done=done)).values())

@@ -245,9 +245,11 @@ def test_several_logs_are_compared_in_one_table_and_one_document(log: Path, tmp_
         assert part in table.stdout
     broken = tmp_path / "apart.csv"
     broken.write_text("model,item_id,correct,count\na,q1,1,2\nb,q2,1,2\n", encoding="utf-8")
-    refused = run(paths[0], broken, "--fast")
+    refused = run(paths[0], broken, "--fast", "--seed", 3, "--json")
     assert isinstance(refused.exception, InputError)
     assert str(refused.exception).startswith("apart: ")
+    # What was found of the others is not lost.
+    assert json.loads(refused.stdout)["benchmarks"] == [one]
 
 
 def test_everything_of_a_log_with_a_gap(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
