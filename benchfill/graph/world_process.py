@@ -32,9 +32,13 @@ class WorldProcess:
             self.process.stdin.close()
         try:
             await asyncio.wait_for(self.process.wait(), 5.0)
-        except TimeoutError:
-            self.process.kill()
+        except (TimeoutError, asyncio.CancelledError) as error:
+            # Whoever cannot wait for its end is not left behind by it: the event loop would complain.
+            with contextlib.suppress(ProcessLookupError):
+                self.process.kill()
             await self.process.wait()
+            if isinstance(error, asyncio.CancelledError):
+                raise
 
 
 async def start_world(config: Path, requests_log: Path) -> WorldProcess:
