@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import TracebackType
 from typing import Any
 
 import benchfill
@@ -26,6 +27,7 @@ from benchfill.prompts.render import PromptBook
 from benchfill.settings import Settings
 from benchfill.tools.endpoint import Endpoint
 from benchfill.tools.exchange import AnsweredCall, AskedCall
+from benchfill.tools.limits import ServerLimit
 from benchfill.tools.meter import Meter
 from benchfill.tools.sandbox import Sandbox
 from benchfill.tools.tool_modes import Mode
@@ -152,23 +154,46 @@ async def search_apart(search: Search, gap: int) -> GapRows:
 
 
 class CallDesk:
-    """Answers the calls of workers in the process of the run, and passes their events on.
+    """Answers the calls of workers in the process of the run, and passes their events on; left when they have ended.
 
     A call of a worker that died is not given up: the same call of the search that is run again waits for its reply.
     """
 
-    def __init__(self, models: Models, emit: Emit) -> None:
+    def __init__(self, models: Models, limits: Iterable[ServerLimit], emit: Emit) -> None:
         self._clients = {(client.role, client.endpoint.name): client for client in models.everyone()}
+        self._limits = list(limits)
         self._emit = emit
         self._out: dict[tuple[str, str, str, bytes, str], asyncio.Task[AnsweredCall]] = {}
+
+    async def __aenter__(self) -> CallDesk:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """What is out comes back and is kept, although nobody waits for it any more."""
+        if isinstance(error, Exception):
+            # The run ends: nothing else goes out. (Told to stop, it has waited for that already.)
+            await asyncio.gather(*(limit.close() for limit in self._limits))
+        out = list(self._out.values())
+        if error is not None:
+            for task in out:
+                task.cancel()
+        await asyncio.gather(*out, return_exceptions=True)
 
     async def answer(self, question: AskedCall) -> AnsweredCall:
         key = (question.role, question.name, question.path, question.body, question.tag)
         if key not in self._out:
             client = self._clients[question.role, question.name]
             self._out[key] = asyncio.create_task(client.pass_on(question))
-            self._out[key].add_done_callback(lambda _: self._out.pop(key, None))
+            self._out[key].add_done_callback(lambda task: self._back(key, task))
         return await asyncio.shield(self._out[key])
+
+    def _back(self, key: tuple[str, str, str, bytes, str], task: asyncio.Task[AnsweredCall]) -> None:
+        del self._out[key]
+        if not task.cancelled():
+            # Seen, so that an error of which nobody is left to be told is not told to the terminal.
+            task.exception()
 
     def hear(self, news: tuple[str, dict[str, Any]]) -> None:
         self._emit(news[0], **news[1])

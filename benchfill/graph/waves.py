@@ -164,13 +164,13 @@ async def _search_elsewhere(search: Search, wave: Sequence[int], workers: Worker
         )
         for gap in wave
     }
-    desk = CallDesk(workers.models, search.emit)
-    outcomes = await workers.engine.run(list(units.values()), at_once=len(wave), desk=desk)
-    by_gap = {gap: outcomes[f"gap {gap}"] for gap in wave}
-    bring_together(search, {gap: each for gap, each in by_gap.items() if not isinstance(each, Failed)})
-    for outcome in by_gap.values():
-        if isinstance(outcome, Failed):
-            raise outcome.error
+    async with CallDesk(workers.models, workers.roles.limits.values(), search.emit) as desk:
+        outcomes = await workers.engine.run(list(units.values()), at_once=len(wave), desk=desk)
+        by_gap = {gap: outcomes[f"gap {gap}"] for gap in wave}
+        bring_together(search, {gap: each for gap, each in by_gap.items() if not isinstance(each, Failed)})
+        for outcome in by_gap.values():
+            if isinstance(outcome, Failed):
+                raise outcome.error
 
 
 def _memory_before(pool: Pool, wave: Sequence[int]) -> bytes:

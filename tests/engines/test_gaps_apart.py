@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import os
 import pickle
@@ -17,9 +18,13 @@ from typing import Any
 
 import pytest
 
+from benchfill.errors import UnitLost
+from benchfill.graph.gap_unit import CallDesk, job_of
 from benchfill.memory.gap_rows import forget_search, rows_of_gap, snapshot, take_over
 from benchfill.memory.pool import Pool
 from benchfill.tools.endpoint import Endpoint
+from benchfill.tools.exchange import AskedCall
+from benchfill.tools.limits import ServerLimit
 from tests.engines.conftest import RUN
 
 # Ray's own sockets, closed late.
@@ -89,8 +94,34 @@ def test_the_same_stopped_in_turn_and_on_a_cluster_that_loses_a_node(
     assert requests(other) == undisturbed
 
 
+async def test_what_is_out_when_a_wave_fails_comes_back_and_is_kept_and_nothing_else_goes_out():
+    limit, kept = ServerLimit(1), []
+
+    class Client:
+        role, endpoint = "pool", SimpleNamespace(name="a")
+
+        async def pass_on(self, call: AskedCall) -> None:
+            async with limit, limit.sending(1):
+                await asyncio.sleep(0.05)
+                kept.append(call.tag)
+
+    models: Any = SimpleNamespace(everyone=lambda: [Client()])
+
+    async def lose_a_unit() -> None:
+        async with CallDesk(models, [limit], lambda event, /, **fields: None) as desk:
+            calls = [AskedCall("pool", "a", "", b"", tag, 1) for tag in ("1", "2")]
+            asked = [asyncio.create_task(desk.answer(call)) for call in calls]
+            await asyncio.sleep(0.01)
+            for each in asked:
+                each.cancel()
+            raise UnitLost("gap 1 was given up")
+
+    with pytest.raises(UnitLost):
+        await lose_a_unit()
+    assert kept == ["1"]
+
+
 def test_no_key_leaves_the_process_of_the_run():
-    from benchfill.graph.gap_unit import job_of
     from benchfill.settings import Settings
 
     asked = Endpoint("w", "http://127.0.0.1:1/v1", "m", api_key="sk-very-secret")

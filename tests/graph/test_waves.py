@@ -188,9 +188,13 @@ async def test_a_gap_that_is_given_up_costs_the_others_nothing_and_comes_before_
         async def run(self, units: Sequence[Unit], **_: Any) -> dict[str, Any]:
             return {unit.name: outcomes[unit.name] for unit in units}
 
-    for name in ("job_of", "CallDesk"):
-        monkeypatch.setattr(waves, name, lambda *_: None)
-    workers: Any = SimpleNamespace(engine=Engine(), models=None, roles=None, settings=None)
+    monkeypatch.setattr(waves, "job_of", lambda *_: None)
+    workers: Any = SimpleNamespace(
+        engine=Engine(),
+        models=SimpleNamespace(everyone=list),
+        roles=SimpleNamespace(limits={}),
+        settings=None,
+    )
     outcomes["gap 2"] = Failed(UnitLost("gap 2 was given up"))
     with pytest.raises(UnitLost):
         await waves.drive(RunFolder(tmp_path), search, workers=workers)
