@@ -112,10 +112,12 @@ def work_on(
     from benchfill.settings import benchfill_home
 
     mode: Literal["auto", "json"] = "json" if as_json else "auto"
+    # As long as an engine works, what others print goes to stderr.
+    stdout = sys.stdout
     with (
         folder.lock(),
         engine_of(where, folder) as engine,
-        make_display(mode, stdout=sys.stdout, stderr=sys.stderr) as display,
+        make_display(mode, stdout=stdout, stderr=sys.stderr) as display,
     ):
 
         def emit(event: str, /, **fields: object) -> None:

@@ -13,6 +13,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -72,9 +73,15 @@ class RayEngine:
             )
         except (ConnectionError, RuntimeError, ValueError, OSError, ray.exceptions.RayError) as error:
             raise _no_cluster(address, error) from None
+        except SystemExit as left:
+            # Ray's answer to a SIGTERM while it starts.
+            raise SystemExit(128 + signal.SIGTERM if left.code == signal.SIGTERM else left.code) from None
         with contextlib.suppress(ValueError):
             # Ray takes SIGTERM for itself; leaving in order is ours to do. Only the main thread may say so.
             signal.signal(signal.SIGTERM, handler)
+        # Ray writes what it has to say of workers to stdout, which is for results.
+        self._stdout = contextlib.redirect_stdout(sys.stderr)
+        self._stdout.__enter__()
 
     async def run(
         self,
@@ -113,6 +120,7 @@ class RayEngine:
 
     def close(self) -> None:
         self._ray.shutdown()
+        self._stdout.__exit__(None, None, None)
 
 
 class _Post:
@@ -325,8 +333,9 @@ def _reach(address: str) -> None:
 
 def _no_cluster(address: str | None, error: BaseException) -> InputError:
     return InputError(
-        f"No Ray cluster at {address or 'this machine'}: {_first_line(error)}",
-        "Start one with `ray start --head`, or leave --address out.",
+        # Of another version, it says which in several lines.
+        f"No Ray cluster for us at {address or 'this machine'}: {' '.join(str(error).split())[:300]}",
+        "Start one with `ray start --head` and the same Python and Ray, or leave --address out.",
         kind="no_cluster",
     )
 

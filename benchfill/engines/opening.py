@@ -20,10 +20,12 @@ def check_engine(name: EngineName, address: str | None) -> None:
     Raises
     ------
     InputError
-        Ray is not installed (kind ``no_ray``), or an address is given to the local engine.
+        Ray is not installed (kind ``no_ray``), an address is given to the local engine, or it is empty.
     """
     if name == "local" and address is not None:
         raise InputError("--address is that of a Ray cluster.", "Add --engine ray, or leave it out.")
+    if address is not None and not address.strip():
+        raise InputError("--address is empty.", "Give HOST:PORT of a Ray cluster, or leave it out.")
     if name == "ray" and importlib.util.find_spec("ray") is None:
         raise InputError(
             "--engine ray needs Ray, which is not installed.",

@@ -177,6 +177,15 @@ def test_a_fault_at_the_desk_ends_what_waits_for_it(engine: Engine):
         asyncio.run(engine.run([Unit("told", tell_and_wait, ())], at_once=1, desk=Deaf()))
 
 
+def test_what_ray_says_of_a_worker_that_died_is_no_part_of_our_output(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(on_ray, "_reach", lambda address: None)
+    with open_engine("ray", cluster.address) as engine:
+        assert run_all(engine, [Unit("unlucky", die_once, (str(tmp_path / "mark"),))], at_once=1) == [7]
+    assert capsys.readouterr().out == ""
+
+
 @pytest.mark.parametrize("engine", ["ray"], indirect=True)
 def test_a_cluster_that_loses_the_way_to_its_workers_pauses_the_run(engine: Engine):
     with pytest.raises(RunPaused, match="benchfill resume"):
@@ -192,6 +201,9 @@ def test_workers_are_deaf_to_ctrl_c_from_their_first_moment_on(engine: Engine):
 def test_the_local_engine_has_no_address():
     with pytest.raises(InputError, match="Add --engine ray"):
         check_engine("local", "127.0.0.1:6379")
+    # As of a variable that is not set: not this machine instead of the cluster.
+    with pytest.raises(InputError, match="empty"):
+        check_engine("ray", "")
 
 
 def test_without_ray_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch):
@@ -203,7 +215,10 @@ def test_without_ray_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch
 
 def test_nobody_at_the_address_of_a_cluster_is_one_line(cluster: Any):
     del cluster
-    with pytest.raises(BenchfillError, match="No Ray cluster at"), open_engine("ray", "127.0.0.1:9"):
+    with (
+        pytest.raises(BenchfillError, match=r"No Ray cluster for us at 127\.0\.0\.1:9"),
+        open_engine("ray", "127.0.0.1:9"),
+    ):
         pass
 
 
