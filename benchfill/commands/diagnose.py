@@ -188,8 +188,10 @@ def diagnose(
     ]
     if documents:
         _output(documents, several=len(found) > 1, as_json=as_json, html=html)
+    for error in errors[:-1]:
+        typer.echo(f"Error: {error}", err=True)
     if errors:
-        raise errors[0]
+        raise errors[-1]
     failed = [each for each in documents if not (each["gate"]["passed"] or accept_unconverged)]
     if failed:
         named = "" if len(found) == 1 else f" ({', '.join(each['name'] for each in failed)})"

@@ -91,9 +91,9 @@ def import_(
 
 
 def _print(report: ImportReport, texts: int) -> None:
-    missing = sum(report.missing.values())
     from benchfill.display.text import counted
 
+    missing = sum(report.missing.values())
     logs = (
         f"{counted(len(report.files), 'log')} ({', '.join(sorted({each.format for each in report.files}))})"
     )

@@ -108,11 +108,19 @@ def _label(member: Any, place: int) -> str:
 
 
 def _paired(first: list[dict[str, Any]], second: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    def place(gap: Mapping[str, Any]) -> tuple[float, float, float]:
-        return round(gap["lo"], DIGITS), round(gap["hi"], DIGITS), round(gap["target"], DIGITS)
+    def by_place(gaps: list[dict[str, Any]]) -> dict[tuple[float, ...], dict[str, Any]]:
+        found: dict[tuple[float, ...], dict[str, Any]] = {}
+        for gap in gaps:
+            place = tuple(round(gap[name], DIGITS) for name in ("lo", "hi", "target"))
+            # Several of a run may look alike; none of them is lost.
+            count = sum(other[:-1] == place for other in found)
+            found[*place, count] = gap
+        return found
 
-    one, two = {place(gap): gap for gap in first}, {place(gap): gap for gap in second}
-    return [
-        {"lo": key[0], "hi": key[1], "target": key[2], "first": one.get(key), "second": two.get(key)}
-        for key in sorted({*one, *two})
-    ]
+    one, two = by_place(first), by_place(second)
+    pairs = []
+    for key in sorted({*one, *two}):
+        shown = one.get(key) or two[key]
+        ends = {name: shown[name] for name in ("lo", "hi", "target")}
+        pairs.append({**ends, "first": one.get(key), "second": two.get(key)})
+    return pairs

@@ -9,7 +9,7 @@ from typing import Any
 
 from benchfill.item import Item
 from benchfill.memory.pool import Pool
-from benchfill.memory.rows import item_of_row
+from benchfill.memory.rows import ITEM_COLUMNS, item_of_row
 
 __all__ = ["GapRows", "accepted_item", "forget_search", "rows_of_gap", "snapshot", "take_over"]
 
@@ -28,8 +28,6 @@ SEARCHED: Mapping[str, str] = {
     "confirmations": f"candidate IN ({_CANDIDATES})",
     "item_fits": f"item IN ({_ITEMS})",
 }
-# Columns of an item, in the order of `item_of_row`.
-ITEM = ("id", "question", "answer", "solution", "choices", "answer_type", "tolerance", "extra")
 # What a search needs nothing of: people's decisions.
 OF_PEOPLE = ("review_decisions", "review_assignments", "review_rounds", "maintainer_decisions")
 
@@ -44,7 +42,8 @@ def accepted_item(rows: GapRows) -> Item | None:
     """The item that a search accepted for its gap."""
     names = [row["item"] for row in rows["candidates"] if row["status"] == "accepted"]
     return next(
-        (item_of_row([row[name] for name in ITEM]) for row in rows["items"] if row["id"] in names), None
+        (item_of_row([row[name] for name in ITEM_COLUMNS]) for row in rows["items"] if row["id"] in names),
+        None,
     )
 
 

@@ -27,7 +27,16 @@ from benchfill.memory.records import (
     RunRow,
     ScaleRow,
 )
-from benchfill.memory.rows import KEYS, Row, item_of_row, json_text, pack_row, unpack_rows
+from benchfill.memory.rows import (
+    ITEM_COLUMNS,
+    KEYS,
+    Row,
+    item_of_row,
+    json_text,
+    pack_row,
+    row_of_item,
+    unpack_rows,
+)
 
 __all__ = ["Pool"]
 
@@ -160,20 +169,7 @@ class Pool:
     # -- items and where they lie -------------------------------------------------------------------
 
     def _upsert_item(self, item: Item, origin: str) -> None:
-        self.database.tables["items"].upsert(
-            {
-                "id": item.id,
-                "origin": origin,
-                "question": item.question,
-                "answer": item.answer,
-                "solution": item.solution,
-                "choices": json_text(list(item.choices)),
-                "answer_type": item.answer_type,
-                "tolerance": item.tolerance,
-                "extra": json_text(dict(item.extra)),
-            },
-            pk="id",
-        )
+        self.database.tables["items"].upsert(row_of_item(item, origin), pk="id")
 
     def items(self, origin: Literal["original", "candidate", "hand"] | None = None) -> list[Item]:
         """Items by id, of one origin or all."""
@@ -182,19 +178,12 @@ class Pool:
         return self._items("") if origin is None else self._items("WHERE origin = ?", origin)
 
     def _items(self, where: str, *values: str) -> list[Item]:
-        rows = self.database.connection.execute(
-            "SELECT id, question, answer, solution, choices, answer_type, tolerance, extra FROM items "  # noqa: S608
-            f"{where} ORDER BY id",
-            values,
-        )
-        return [item_of_row(row) for row in rows]
+        sql = f"SELECT {', '.join(ITEM_COLUMNS)} FROM items {where} ORDER BY id"  # noqa: S608 - our own names
+        return [item_of_row(row) for row in self.database.connection.execute(sql, values)]
 
     def item(self, item_id: str) -> Item | None:
-        row = self.database.connection.execute(
-            "SELECT id, question, answer, solution, choices, answer_type, tolerance, extra FROM items WHERE id = ?",
-            (item_id,),
-        ).fetchone()
-        return None if row is None else item_of_row(row)
+        found = self._items("WHERE id = ?", item_id)
+        return found[0] if found else None
 
     def save_estimates(self, estimates: Iterable[Estimate]) -> None:
         self._save("estimates", estimates)
@@ -253,14 +242,18 @@ class Pool:
         Writers of a round may write the same text from parents of other answer types: the item is the first writer's,
         whoever is done first.
         """
-        with self.database.transaction() as connection:
-            earlier = connection.execute(
-                "SELECT 1 FROM candidates WHERE item = ? AND by_hand = '' AND (gap, round, writer) < (?, ?, ?)",
-                (candidate.item, candidate.gap, candidate.round, candidate.writer),
-            ).fetchone()
-            if item is not None and (candidate.by_hand or earlier is None):
+        with self.database.transaction():
+            if item is not None and not self._written_before(candidate):
                 self._upsert_item(item, "hand" if candidate.by_hand else "candidate")
             self._save("candidates", [candidate])
+
+    def _written_before(self, candidate: Candidate) -> bool:
+        """Whether the search has the item of an earlier writer."""
+        earlier = self.database.connection.execute(
+            "SELECT 1 FROM candidates WHERE item = ? AND by_hand = '' AND (gap, round, writer) < (?, ?, ?)",
+            (candidate.item, candidate.gap, candidate.round, candidate.writer),
+        )
+        return not candidate.by_hand and earlier.fetchone() is not None
 
     def candidate(self, candidate_id: str) -> Candidate:
         return self._rows(Candidate, "candidates", "WHERE id = ?", (candidate_id,))[0]

@@ -23,7 +23,16 @@ from benchfill.memory.records import (
     ScaleRow,
 )
 
-__all__ = ["KEYS", "Row", "item_of_row", "json_text", "pack_row", "unpack_rows"]
+__all__ = [
+    "ITEM_COLUMNS",
+    "KEYS",
+    "Row",
+    "item_of_row",
+    "json_text",
+    "pack_row",
+    "row_of_item",
+    "unpack_rows",
+]
 
 Row = TypeVar(
     "Row", RunRow, ScaleRow, Estimate, Candidate, JudgementRow, AttemptRow, ConfirmationRow, GapRow, RecheckRow,
@@ -104,6 +113,20 @@ def unpack_rows(
         return values
 
     return [kind(*whole(row)) for row in rows] if odd else [kind(*row) for row in rows]
+
+
+# In the order in which `item_of_row` reads them.
+ITEM_COLUMNS = ("id", "question", "answer", "solution", "choices", "answer_type", "tolerance", "extra")
+
+
+def row_of_item(item: Item, origin: str) -> dict[str, Any]:
+    packed = {name: getattr(item, name) for name in ITEM_COLUMNS}
+    return {
+        **packed,
+        "origin": origin,
+        "choices": json_text(list(item.choices)),
+        "extra": json_text(dict(item.extra)),
+    }
 
 
 def item_of_row(row: Sequence[Any]) -> Item:

@@ -11,6 +11,7 @@ import pytest
 from benchfill.call import StoredCall
 from benchfill.commands.item_text import edit_in_editor, item_from_text, text_of_item
 from benchfill.errors import InputError
+from benchfill.graph.run_comparison import _paired
 from benchfill.item import Item
 from benchfill.memory.ledger import Ledger
 from benchfill.memory.runs import RunFolder
@@ -133,6 +134,18 @@ def test_two_runs_side_by_side(benchfill, made, own_home):  # noqa: F811
     assert all(row["first"] is not None and row["second"] is not None for row in document["gaps"])
     shown = benchfill("runs", "compare", "made", "other")
     assert "All settings are the same." in shown.out
+
+
+def test_gaps_are_paired_as_they_are_shown_and_none_is_lost():
+    def gap(lo: float, status: str) -> dict[str, object]:
+        return {"lo": lo, "hi": 0.4, "target": 0.3, "status": status}
+
+    near = [gap(0.20001, "a"), gap(0.20002, "b")]
+    pairs = _paired(near, [gap(0.2, "c"), gap(0.1, "d")])
+    assert [(pair["lo"], pair["first"] and pair["first"]["status"]) for pair in pairs] == [
+        (0.1, None), (0.20001, "a"), (0.20002, "b"),
+    ]  # fmt: skip
+    assert [pair["second"] and pair["second"]["status"] for pair in pairs] == ["d", "c", None]
 
 
 def test_a_run_is_thrown_away_but_never_under_a_process(benchfill, made, own_home):  # noqa: F811
